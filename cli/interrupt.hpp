@@ -1,0 +1,12 @@
+// Ctrl-C.
+#pragma once
+
+#include <nearfield/context.hpp>
+
+namespace nearfield::cli {
+
+// From now on the first Ctrl-C sets the token, which ends a search in order; the second one ends
+// the process, as if nothing had been said.
+CancelToken cancel_on_interrupt();
+
+}  // namespace nearfield::cli

@@ -1,0 +1,31 @@
+#include "json.hpp"
+
+#include <cmath>
+
+namespace nearfield::cli {
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+JsonObject& JsonObject::add(std::string_view name, double value) {
+  return add_raw(name, std::isfinite(value) ? fmt::format("{}", value) : "null");
+}
+
+JsonObject& JsonObject::add_raw(std::string_view name, std::string_view value) {
+  fields_ += fmt::format("{}{}: {}", fields_.empty() ? "" : ", ", json_string(name), value);
+  return *this;
+}
+
+}  // namespace nearfield::cli

@@ -1,0 +1,18 @@
+# From each line of metrics.def: a translation unit with the metric's kernels, and an #include.
+set(NEARFIELD_GENERATED ${PROJECT_BINARY_DIR}/generated)
+set(metrics_def ${PROJECT_SOURCE_DIR}/include/nearfield/metrics.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${metrics_def})
+
+file(STRINGS ${metrics_def} lines REGEX "^NEARFIELD_METRIC\\(")
+set(NEARFIELD_METRIC_SOURCES)
+set(NEARFIELD_METRICS)
+set(includes)
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "^NEARFIELD_METRIC\\(([a-z0-9_]+),.*" "\\1" METRIC "${line}")
+  list(APPEND NEARFIELD_METRICS ${METRIC})
+  string(APPEND includes "#include \"distance/metrics/${METRIC}.h\"\n")
+  set(source ${NEARFIELD_GENERATED}/distance/cpu/${METRIC}_kernels.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/src/distance/cpu/metric_kernels.cpp.in ${source} @ONLY)
+  list(APPEND NEARFIELD_METRIC_SOURCES ${source})
+endforeach()
+file(CONFIGURE OUTPUT ${NEARFIELD_GENERATED}/distance/all_metrics.inc CONTENT "${includes}" @ONLY)

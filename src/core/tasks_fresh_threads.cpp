@@ -1,0 +1,36 @@
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/tasks.hpp"
+
+namespace nearfield {
+
+void run_on_fresh_threads(std::int64_t count, int threads, const TaskBody& body) {
+  std::atomic<std::int64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr first_error;
+
+  const auto work = [&](int worker) {
+    try {
+      for (std::int64_t task = next++; task < count; task = next++) body(task, worker);
+    } catch (...) {
+      next = count;
+      const std::lock_guard lock(mutex);
+      if (!first_error) first_error = std::current_exception();
+    }
+  };
+
+  {
+    std::vector<std::jthread> helpers;
+    const auto wanted = static_cast<int>(std::min<std::int64_t>(threads, count));
+    for (int worker = 1; worker < wanted; ++worker) helpers.emplace_back(work, worker);
+    work(0);
+  }
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+}  // namespace nearfield

@@ -1,0 +1,7 @@
+#include <nearfield/version.hpp>
+
+namespace nearfield {
+
+std::string_view version() { return NEARFIELD_VERSION; }
+
+}  // namespace nearfield

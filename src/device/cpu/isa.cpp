@@ -1,0 +1,60 @@
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include <nearfield/isa.hpp>
+
+#include "core/fail.hpp"
+#include "device/targets.h"
+
+namespace nearfield {
+namespace {
+
+constexpr std::array<std::string_view, 6> kNames{"scalar", "ssse3",     "avx2",
+                                                 "avx512", "avx512icl", "neon"};
+
+std::string join(const std::vector<Isa>& isas) {
+  std::string text;
+  for (const Isa isa : isas) text += (text.empty() ? "" : ", ") + std::string(to_string(isa));
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Isa isa) { return kNames[static_cast<std::size_t>(isa)]; }
+
+Isa parse_isa(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) {
+    fail(ErrorCode::invalid_argument, "unknown ISA '{}', expected one of {}", name,
+         fmt::join(kNames, ", "));
+  }
+  return static_cast<Isa>(found - kNames.begin());
+}
+
+std::vector<Isa> available_isas() {
+  const std::int64_t supported = hwy::SupportedTargets();
+  std::vector<Isa> isas;
+#define NEARFIELD_ADD(isa, target, bit) \
+  if (Isa::isa == Isa::scalar || (supported & (bit)) != 0) isas.push_back(Isa::isa);
+  NEARFIELD_FOR_EACH_TARGET(NEARFIELD_ADD)
+#undef NEARFIELD_ADD
+  return isas;
+}
+
+Isa default_isa() {
+  const std::vector<Isa> available = available_isas();
+  const char* const wanted = std::getenv("NEARFIELD_ISA");
+  if (wanted == nullptr || *wanted == '\0') return available.back();
+  const Isa isa = parse_isa(wanted);
+  if (std::find(available.begin(), available.end(), isa) == available.end()) {
+    fail(ErrorCode::unsupported, "NEARFIELD_ISA={} is not available here, only {}", wanted,
+         join(available));
+  }
+  return isa;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,138 @@
+// What a metric's template computes on, on a CPU: Numbers holds eight float64 and Words eight
+// 64-bit words, in as many registers of the target as that takes. Included inside the namespace of
+// each Highway target.
+namespace hn = hwy::HWY_NAMESPACE;
+
+using NumberTag = hn::CappedTag<double, 8>;
+using WordTag = hn::CappedTag<std::uint64_t, 8>;
+constexpr std::size_t kLanes = hn::MaxLanes(NumberTag());
+constexpr std::size_t kParts = 8 / kLanes;
+
+// The constructors are written out because g++ would make them without the target's attributes,
+// and Highway's own on NEON can then not be inlined.
+struct Numbers {
+  HWY_INLINE Numbers() {}
+  hn::Vec<NumberTag> part[kParts];
+};
+
+struct Words {
+  HWY_INLINE Words() {}
+  hn::Vec<WordTag> part[kParts];
+};
+
+#define NEARFIELD_PACK_OPERATOR(Pack, symbol, Operation) \
+  HWY_INLINE Pack operator symbol(Pack a, Pack b) {      \
+    for (std::size_t i = 0; i < kParts; ++i) {           \
+      a.part[i] = hn::Operation(a.part[i], b.part[i]);   \
+    }                                                    \
+    return a;                                            \
+  }
+NEARFIELD_PACK_OPERATOR(Numbers, +, Add)
+NEARFIELD_PACK_OPERATOR(Numbers, -, Sub)
+NEARFIELD_PACK_OPERATOR(Numbers, *, Mul)
+NEARFIELD_PACK_OPERATOR(Words, +, Add)
+NEARFIELD_PACK_OPERATOR(Words, ^, Xor)
+#undef NEARFIELD_PACK_OPERATOR
+
+HWY_INLINE Words population_count(Words a) {
+  for (std::size_t i = 0; i < kParts; ++i) a.part[i] = hn::PopulationCount(a.part[i]);
+  return a;
+}
+
+HWY_INLINE void set_zero(Numbers& a) {
+  for (std::size_t i = 0; i < kParts; ++i) a.part[i] = hn::Zero(NumberTag());
+}
+
+HWY_INLINE void set_zero(Words& a) {
+  for (std::size_t i = 0; i < kParts; ++i) a.part[i] = hn::Zero(WordTag());
+}
+
+HWY_INLINE void store(Numbers a, double* out) {
+  for (std::size_t i = 0; i < kParts; ++i) {
+    hn::StoreU(a.part[i], NumberTag(), out + i * kLanes);
+  }
+}
+
+HWY_INLINE void store(Words a, double* out) {
+  alignas(64) std::uint64_t words[8];
+  for (std::size_t i = 0; i < kParts; ++i) hn::Store(a.part[i], WordTag(), words + i * kLanes);
+  for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<double>(words[i]);
+}
+
+// kLanes values of type T, exactly.
+using Narrow = hn::Rebind<float, NumberTag>;
+using Integers = hn::Rebind<std::int32_t, NumberTag>;
+
+template <class T>
+HWY_INLINE auto load_values(const T* values) {
+  return hn::LoadU(hn::Rebind<T, NumberTag>(), values);
+}
+
+HWY_INLINE hn::Vec<NumberTag> load_part(const double* values) { return load_values(values); }
+
+HWY_INLINE hn::Vec<NumberTag> load_part(const float* values) {
+  return hn::PromoteTo(NumberTag(), load_values(values));
+}
+
+HWY_INLINE hn::Vec<NumberTag> load_part(const std::uint8_t* values) {
+  return hn::PromoteTo(NumberTag(), hn::PromoteTo(Integers(), load_values(values)));
+}
+
+HWY_INLINE hn::Vec<NumberTag> load_part(const std::int8_t* values) {
+  return hn::PromoteTo(NumberTag(), hn::PromoteTo(Integers(), load_values(values)));
+}
+
+HWY_INLINE hn::Vec<NumberTag> load_part(const BFloat16* values) {
+  const hn::Rebind<std::uint32_t, NumberTag> wide;
+  const auto bits =
+      hn::PromoteTo(wide, load_values(reinterpret_cast<const std::uint16_t*>(values)));
+  return hn::PromoteTo(NumberTag(), hn::BitCast(Narrow(), hn::ShiftLeft<16>(bits)));
+}
+
+// By hand, since Highway's conversion without F16C takes an infinity for 65,536: the bits moved to
+// their places in a float32 are its value times 2^-112, subnormals too.
+HWY_INLINE hn::Vec<NumberTag> load_part(const Float16* values) {
+  const hn::Rebind<std::uint32_t, NumberTag> wide;
+  const auto bits =
+      hn::PromoteTo(wide, load_values(reinterpret_cast<const std::uint16_t*>(values)));
+  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(wide, 0x8000)));
+  const auto rest = hn::ShiftLeft<13>(hn::And(bits, hn::Set(wide, 0x7FFF)));
+  const auto scaled = hn::Mul(hn::BitCast(Narrow(), rest), hn::Set(Narrow(), 0x1p112F));
+  const auto top = hn::Set(wide, 0x7C00 << 13);  // NaN and infinity: the exponent is all ones
+  const auto infinite = hn::Eq(hn::And(rest, top), top);
+  const auto fixed =
+      hn::Or(hn::BitCast(wide, scaled), hn::IfThenElseZero(infinite, hn::Set(wide, 0x7F800000)));
+  return hn::PromoteTo(NumberTag(), hn::BitCast(Narrow(), hn::Or(sign, fixed)));
+}
+
+// Eight values of a row in memory, and eight of a prepared query.
+template <class T>
+struct NumberRow {
+  using Pack = Numbers;
+  static constexpr std::int64_t step_bytes = 8 * static_cast<std::int64_t>(sizeof(T));
+
+  static HWY_INLINE Numbers load(const std::byte* row) {
+    Numbers pack;
+    for (std::size_t i = 0; i < kParts; ++i) {
+      pack.part[i] = load_part(reinterpret_cast<const T*>(row) + i * kLanes);
+    }
+    return pack;
+  }
+  static HWY_INLINE Numbers load_query(const std::byte* query) {
+    return NumberRow<double>::load(query);
+  }
+};
+
+struct BitRow {
+  using Pack = Words;
+  static constexpr std::int64_t step_bytes = 64;
+
+  static HWY_INLINE Words load(const std::byte* row) {
+    Words pack;
+    for (std::size_t i = 0; i < kParts; ++i) {
+      pack.part[i] = hn::LoadU(WordTag(), reinterpret_cast<const std::uint64_t*>(row) + i * kLanes);
+    }
+    return pack;
+  }
+  static HWY_INLINE Words load_query(const std::byte* query) { return load(query); }
+};

@@ -1,0 +1,64 @@
+#include "distance/kernels.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/checked.hpp"
+#include "core/decode.hpp"
+
+namespace nearfield {
+
+#define NEARFIELD_METRIC(name, description) const KernelsByDType* name##_kernels(Isa isa);
+#include <nearfield/metrics.def>
+#undef NEARFIELD_METRIC
+
+namespace {
+
+using MetricKernels = const KernelsByDType* (*)(Isa);
+constexpr std::array<MetricKernels, kMetricCount> kBuilt{
+#define NEARFIELD_METRIC(name, description) name##_kernels,
+#include <nearfield/metrics.def>
+#undef NEARFIELD_METRIC
+};
+
+std::vector<DistanceKernels> collect() {
+  std::vector<DistanceKernels> tables;
+  for (const Isa isa : available_isas()) {
+    DistanceKernels& table = tables.emplace_back();
+    table.isa = isa;
+    for (std::size_t m = 0; m < kMetricCount; ++m) table.keys[m] = *kBuilt[m](isa);
+  }
+  return tables;
+}
+
+}  // namespace
+
+const DistanceKernels& distance_kernels(Isa isa) {
+  static const std::vector<DistanceKernels> tables = collect();
+  for (const DistanceKernels& table : tables) {
+    if (table.isa == isa) return table;
+  }
+  std::string names;
+  for (const DistanceKernels& table : tables) names += fmt::format(" {}", to_string(table.isa));
+  fail(ErrorCode::unsupported, "ISA {} is not available here, only:{}", to_string(isa), names);
+}
+
+PreparedQuery::PreparedQuery(DType dtype, std::int64_t cols)
+    : cols_(cols),
+      steps_(static_cast<std::size_t>(dtype == DType::bits ? divide_up(cols, 512)
+                                                           : divide_up(cols, 8)) +
+             1) {}
+
+void PreparedQuery::load(DType dtype, const std::byte* row) {
+  if (dtype == DType::bits) {
+    std::memcpy(steps_.data(), row, static_cast<std::size_t>(row_bytes(dtype, cols_)));
+  } else {
+    decode_row(dtype, row, cols_, steps_.front().values.data());
+  }
+}
+
+const std::byte* PreparedQuery::data() const {
+  return reinterpret_cast<const std::byte*>(steps_.data());
+}
+
+}  // namespace nearfield

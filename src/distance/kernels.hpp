@@ -1,0 +1,61 @@
+// Keys of one query and many rows, by metric, type and ISA.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <nearfield/isa.hpp>
+#include <nearfield/matrix.hpp>
+#include <nearfield/metric.hpp>
+
+namespace nearfield {
+
+struct KeyJob {
+  const std::byte* query;      // from PreparedQuery
+  const std::byte* rows;       // row 0
+  std::int64_t stride;         // bytes
+  std::int64_t row_bytes;      // of a row's values
+  const std::uint32_t* picks;  // which rows; null: 0 to count - 1
+  std::int64_t count;
+  double* keys;  // count of them
+};
+
+using KeyKernel = void (*)(const KeyJob&);
+
+// By DType; null where the metric does not read that type.
+using KernelsByDType = std::array<KeyKernel, kDTypeCount>;
+
+inline constexpr std::size_t kMetricCount = 0
+#define NEARFIELD_METRIC(name, description) +1
+#include <nearfield/metrics.def>
+#undef NEARFIELD_METRIC
+    ;
+
+struct DistanceKernels {
+  Isa isa;
+  std::array<KernelsByDType, kMetricCount> keys;  // by Metric
+};
+
+// The table of one ISA, never changed; throws unsupported if it was not built or this CPU lacks it.
+const DistanceKernels& distance_kernels(Isa isa);
+
+// A query as the kernels read it: float64 (or the bits as they are), zero-padded to whole steps of
+// eight, aligned. Zeros add nothing to any metric.
+class PreparedQuery {
+ public:
+  PreparedQuery(DType dtype, std::int64_t cols);
+
+  void load(DType dtype, const std::byte* row);
+  const std::byte* data() const;
+
+ private:
+  struct alignas(64) Step {
+    std::array<double, 8> values{};
+  };
+  std::int64_t cols_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,74 @@
+// The first of the three steps: something cheap that says which rows may be among the answer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nearfield {
+
+// [begin, end)
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t size() const { return end - begin; }
+};
+
+// The unit of work between the steps: 16k pairs where there are as many, so that a virtual call a
+// block costs nothing; fewer of rows so wide that a block would keep a cancelled search waiting.
+struct Block {
+  Range queries;
+  Range rows;
+
+  std::int64_t pairs() const { return queries.size() * rows.size(); }
+};
+
+// The rows of a block that may be in the answer of each query. Reused from block to block.
+class Candidates {
+ public:
+  // Every row for every query.
+  void start_dense(const Block& block);
+
+  // None yet: for each query in turn, add rows, then end_query.
+  void start_listed(const Block& block);
+  void add(std::int64_t row) {
+    rows_.push_back(static_cast<std::uint32_t>(row - block_.rows.begin));
+  }
+  void end_query() { ends_.push_back(rows_.size()); }
+
+  const Block& block() const { return block_; }
+  bool dense() const { return dense_; }
+  std::int64_t size() const;
+
+  // The rows of a query, counted from the block's first; empty and meaningless if dense.
+  std::span<const std::uint32_t> rows_of(std::int64_t query) const;
+
+  // How many rows a query has, dense or not.
+  std::int64_t count_of(std::int64_t query) const;
+
+ private:
+  Block block_;
+  bool dense_ = true;
+  std::vector<std::uint32_t> rows_;  // query by query
+  std::vector<std::size_t> ends_;    // where each query's rows end
+};
+
+class Filter {
+ public:
+  virtual ~Filter() = default;
+
+  // thresholds[i]: of the block's i-th query, the key above which a row is of no use. A row whose
+  // key may be at or below it is a candidate, unless it may not be returned at all. Called from
+  // many threads.
+  virtual void survivors(const Block& block, std::span<const double> thresholds,
+                         Candidates& out) const = 0;
+
+  // True if what is dropped is proven to be of no use, so that the answer is exact.
+  virtual bool certified() const = 0;
+
+  virtual std::string name() const = 0;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,81 @@
+// Files of the operating system: reading at an offset, and writing that replaces a file whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nearfield {
+
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~FileDescriptor() { close(); }
+
+  int get() const { return fd_; }
+
+  // False, with errno, if the system reports at closing that an earlier write was lost.
+  bool close() noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+// A regular file, whose size was taken when it was opened.
+class InputFile {
+ public:
+  explicit InputFile(std::string path);
+
+  const std::string& path() const { return path_; }
+  std::int64_t size() const { return size_; }
+
+  // Fills `out`, or throws. Safe from several threads at once.
+  void read_at(std::int64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::string path_;
+  FileDescriptor fd_;
+  std::int64_t size_ = 0;
+};
+
+// True for what is written as it comes and never replaced: a device, a pipe, or the name of a
+// descriptor that is already open (/dev/stdout, whatever it was redirected to).
+bool is_stream(const std::string& path);
+
+// Writes beside the target; `commit` puts the whole file in its place, and a reader sees the old
+// one or the new one. Without `commit` the target stays as it was. A stream is written directly.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  // Buffered: small pieces cost no system call each.
+  void write(std::span<const std::byte> bytes);
+
+  // When it returns, the file is on disk under its name.
+  void commit();
+
+ private:
+  void open_temporary();
+  void flush();
+  void write_through(std::span<const std::byte> bytes);
+
+  std::string path_;       // as the caller wrote it, for messages
+  std::string target_;     // symbolic links followed
+  std::string temporary_;  // empty for a stream, and after commit
+  FileDescriptor fd_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace nearfield

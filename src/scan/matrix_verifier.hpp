@@ -1,0 +1,41 @@
+#pragma once
+
+#include <nearfield/matrix.hpp>
+#include <nearfield/metric.hpp>
+
+#include "distance/kernels.hpp"
+#include "scan/verifier.hpp"
+
+namespace nearfield {
+
+// Keys of a metric over two matrices, each a piece of a larger one.
+class MatrixVerifier final : public Verifier {
+ public:
+  // Rows of a matrix and the number of the first.
+  struct Piece {
+    MatrixView view;
+    std::int64_t first = 0;
+
+    const std::byte* row(std::int64_t i) const { return view.row(i - first); }
+  };
+
+  // `kernels` must outlive it and have an entry for the metric and the base's type.
+  MatrixVerifier(Metric metric, const DistanceKernels& kernels, Piece queries, Piece base);
+
+  void keys(const Candidates& candidates, std::span<const double> thresholds,
+            std::span<double> out) const override;
+  std::string name() const override;
+
+ private:
+  // Keys that are not finite: says which belong to rows that are not, and which only overflowed.
+  void settle_not_finite(const Candidates& candidates, std::int64_t query,
+                         std::span<double> keys) const;
+
+  Metric metric_;
+  const DistanceKernels& kernels_;
+  Piece queries_;
+  Piece base_;
+  KeyKernel kernel_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,32 @@
+// The one loop: filter, verify, select. Only this folder calls a Verifier or a Sink.
+#pragma once
+
+#include <cstdint>
+
+#include "core/monitor.hpp"
+#include "filter/filter.hpp"
+#include "scan/sink.hpp"
+#include "scan/verifier.hpp"
+
+namespace nearfield {
+
+struct ScanGrid {
+  Range queries;
+  Range rows;
+  std::int64_t query_tile = 1;
+  std::int64_t row_tile = 1;
+  std::int64_t row_parts =
+      1;  // parts of the rows that run side by side, each with a sink of its own
+  int threads = 1;
+};
+
+struct ScanCounts {
+  std::int64_t considered = 0;
+  std::int64_t verified = 0;
+};
+
+// Sends every block of the grid through the three steps. Throws what the monitor throws.
+ScanCounts scan(const ScanGrid& grid, const Filter& filter, const Verifier& verifier, Sink& sink,
+                Monitor& monitor);
+
+}  // namespace nearfield

@@ -1,0 +1,30 @@
+// The third step: keeps what belongs to the answer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "filter/filter.hpp"
+
+namespace nearfield {
+
+// Calls about different queries may come from different threads at once; those about one query
+// come one after the other.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+
+  // The key above which a row is of no use to each query.
+  virtual void thresholds(Range queries, std::span<double> out) const = 0;
+
+  // keys: of the candidates, in their order. Ids are row numbers.
+  virtual void consume(const Candidates& candidates, std::span<const double> keys) = 0;
+
+  // An empty sink for the same queries, to be filled beside this one from other rows; and its
+  // return, query by query.
+  virtual std::unique_ptr<Sink> twin() const = 0;
+  virtual void merge(Sink& twin, std::int64_t query) = 0;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "scan/sink.hpp"
+#include "select/top_k.hpp"
+
+namespace nearfield {
+
+// The k nearest rows of each query.
+class TopKSink final : public Sink {
+ public:
+  TopKSink(Range queries, std::int64_t k);
+
+  // Bytes a query takes.
+  static std::int64_t bytes_per_query(std::int64_t k);
+
+  void thresholds(Range queries, std::span<double> out) const override;
+  void consume(const Candidates& candidates, std::span<const double> keys) override;
+  std::unique_ptr<Sink> twin() const override;
+  void merge(Sink& twin, std::int64_t query) override;
+
+  // Sorted; ends the stream of this query.
+  std::span<const Neighbor> finish(std::int64_t query) { return of(query).finish(); }
+
+ private:
+  TopK& of(std::int64_t query) { return best_[static_cast<std::size_t>(query - queries_.begin)]; }
+  const TopK& of(std::int64_t query) const {
+    return best_[static_cast<std::size_t>(query - queries_.begin)];
+  }
+
+  Range queries_;
+  std::int64_t k_;
+  std::vector<TopK> best_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,17 @@
+// What must hold of queries and base before they are searched.
+#pragma once
+
+#include <string_view>
+
+#include <nearfield/knn.hpp>
+
+namespace nearfield {
+
+// Shapes, types, filter: everything that can be said without reading a row.
+void check_arguments(const RowSource& queries, const RowSource& base, const KnnOptions& options);
+
+// Unused bits are zero; with check_finite, all values are finite. `first` is the number of the
+// first row, `what` names the matrix in the message.
+void check_rows(MatrixView rows, std::int64_t first, std::string_view what, bool check_finite);
+
+}  // namespace nearfield

@@ -1,0 +1,13 @@
+// knn with a tuning of the caller's: tests prove that no tile size changes an answer.
+#pragma once
+
+#include <nearfield/knn.hpp>
+
+#include "search/knn_plan.hpp"
+
+namespace nearfield {
+
+Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
+              const Context& context, const KnnTuning& tuning);
+
+}  // namespace nearfield

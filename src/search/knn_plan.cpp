@@ -1,0 +1,122 @@
+#include "search/knn_plan.hpp"
+
+#include <algorithm>
+
+#include <nearfield/results.hpp>
+
+#include "core/checked.hpp"
+#include "scan/top_k_sink.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::int64_t kLeastBlockPairs = 256;
+constexpr std::int64_t kLeastChunkBytes = 16 << 10;
+
+std::int64_t result_bytes(const KnnShape& shape) {
+  constexpr std::int64_t kSlot = sizeof(std::int64_t) + sizeof(double) + sizeof(float);
+  const std::int64_t slots = checked_mul(shape.queries, shape.k, "queries x k");
+  return checked_add(checked_mul(slots, kSlot, "bytes of the result"),
+                     shape.queries * static_cast<std::int64_t>(sizeof(std::int64_t)),
+                     "bytes of the result");
+}
+
+// Of all workers: keys and candidates of a block, the query as float64.
+std::int64_t scratch_bytes(const Plan& plan, const KnnShape& shape) {
+  const std::int64_t pairs = plan.query_tile * plan.row_tile;
+  return plan.threads * (pairs * 12 + plan.query_tile * 16 + shape.cols * 8 + 256);
+}
+
+// Work too small to be worth waking threads for.
+bool runs_inline(std::int64_t pairs, const KnnShape& shape, const KnnTuning& tuning) {
+  const double values =
+      static_cast<double>(pairs) * static_cast<double>(std::max<std::int64_t>(shape.cols, 8));
+  return values * tuning.nanoseconds_per_value < tuning.inline_below_nanoseconds;
+}
+
+void choose_tiles(const KnnShape& shape, const KnnTuning& tuning, std::int64_t block_pairs,
+                  Plan& plan) {
+  const std::int64_t pairs = std::clamp(tuning.block_values / std::max<std::int64_t>(shape.cols, 1),
+                                        std::int64_t{1}, block_pairs);
+  const std::int64_t rows_in_cache = std::max<std::int64_t>(
+      tuning.row_tile_bytes / std::max<std::int64_t>(shape.base_row_bytes, 1), 16);
+  const std::int64_t queries = std::max<std::int64_t>(shape.queries, 1);
+  const std::int64_t rows = std::min({rows_in_cache, pairs, std::max<std::int64_t>(shape.rows, 1)});
+  plan.query_tile = std::clamp(pairs / rows, std::int64_t{1}, queries);
+  plan.row_tile =
+      std::clamp(pairs / plan.query_tile, std::int64_t{1}, std::max<std::int64_t>(shape.rows, 1));
+}
+
+// Reading fewer at a time would cost more in calls than in bytes.
+std::int64_t least_chunk_rows(const KnnShape& shape) {
+  const std::int64_t rows = kLeastChunkBytes / std::max<std::int64_t>(shape.base_row_bytes, 1);
+  return std::clamp(rows, std::int64_t{1}, std::max<std::int64_t>(shape.rows, 1));
+}
+
+// One query keeps all threads busy only if the base is cut into parts, each with a sink of its own;
+// `bytes` are left for those.
+std::int64_t row_parts(const Plan& plan, const KnnTuning& tuning, std::int64_t sink_bytes,
+                       std::int64_t bytes) {
+  if (plan.threads == 1) return 1;
+  const std::int64_t tiles = divide_up(plan.query_batch, plan.query_tile);
+  const std::int64_t wanted = divide_up(plan.threads * tuning.tasks_per_thread, tiles);
+  const std::int64_t most = std::min(divide_up(plan.base_chunk, plan.row_tile),
+                                     1 + bytes / (plan.query_batch * sink_bytes));
+  return std::clamp(wanted, std::int64_t{1}, std::max<std::int64_t>(most, 1));
+}
+
+[[noreturn]] void fail_memory(const KnnShape& shape, const Plan& plan, std::int64_t least) {
+  fail(ErrorCode::memory_limit,
+       "the search needs at least {} bytes ({} for {} x {} results, {} for the work of {} threads) "
+       "but the memory limit is {}: raise it, ask for fewer queries at a time or a smaller k",
+       least, plan.result_bytes, shape.queries, shape.k, least - plan.result_bytes, plan.threads,
+       *shape.memory_limit);
+}
+
+}  // namespace
+
+Plan plan_knn(const KnnShape& shape, const KnnTuning& tuning) {
+  Plan plan;
+  plan.pairs = checked_mul(shape.queries, shape.rows, "queries x rows");
+  plan.result_bytes = result_bytes(shape);
+  plan.threads = runs_inline(plan.pairs, shape, tuning) ? 1 : shape.threads;
+
+  const std::int64_t budget = shape.memory_limit
+                                  ? *shape.memory_limit - plan.result_bytes - shape.filter_bytes
+                                  : std::max(tuning.default_budget, plan.result_bytes);
+  // Under a tight limit blocks shrink first: they cost speed, not passes over the base.
+  std::int64_t block_pairs = tuning.block_pairs;
+  choose_tiles(shape, tuning, block_pairs, plan);
+  while (scratch_bytes(plan, shape) > budget / 4 && block_pairs > kLeastBlockPairs) {
+    choose_tiles(shape, tuning, block_pairs /= 2, plan);
+  }
+
+  const std::int64_t sink_bytes = TopKSink::bytes_per_query(std::min(shape.k, shape.rows));
+  const std::int64_t query_bytes = sink_bytes + shape.query_buffer_bytes;
+  const std::int64_t least_chunk = least_chunk_rows(shape);
+  const std::int64_t scratch = scratch_bytes(plan, shape);
+  const std::int64_t least = plan.result_bytes + shape.filter_bytes + scratch + query_bytes +
+                             least_chunk * shape.base_buffer_bytes;
+  if (shape.memory_limit && least > *shape.memory_limit) fail_memory(shape, plan, least);
+
+  std::int64_t left = budget - scratch;
+  plan.base_chunk = shape.rows;
+  if (shape.base_buffer_bytes > 0) {
+    // Half of what one query leaves; `least` has made sure that the least chunk fits too.
+    const std::int64_t bytes = std::min(tuning.chunk_bytes, (left - query_bytes) / 2);
+    plan.base_chunk =
+        std::clamp(bytes / shape.base_buffer_bytes, least_chunk, std::max(shape.rows, least_chunk));
+    left -= plan.base_chunk * shape.base_buffer_bytes;
+  }
+  plan.query_batch =
+      std::clamp(left / query_bytes, std::int64_t{1}, std::max<std::int64_t>(shape.queries, 1));
+  left -= plan.query_batch * query_bytes;
+  plan.passes = divide_up(shape.queries, plan.query_batch);
+  if (runs_inline(plan.query_batch * plan.base_chunk, shape, tuning)) plan.threads = 1;
+  plan.row_parts = row_parts(plan, tuning, sink_bytes, left);
+  plan.working_bytes = shape.filter_bytes + scratch + plan.base_chunk * shape.base_buffer_bytes +
+                       plan.query_batch * (query_bytes + (plan.row_parts - 1) * sink_bytes);
+  return plan;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,189 @@
+#include "tests/contract/isa_sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/oracle/compare.hpp"
+#include "tests/oracle/data.hpp"
+
+namespace nearfield::contract {
+namespace {
+
+constexpr std::array kEveryIsa = {Isa::scalar, Isa::ssse3,     Isa::avx2,
+                                  Isa::avx512, Isa::avx512icl, Isa::neon};
+
+std::atomic<std::int64_t> compared_with_oracle = 0;
+std::atomic<std::uint64_t> isas_compared = 0;  // bit i: the ISA of that number
+
+std::uint64_t bit_of(Isa isa) { return std::uint64_t{1} << static_cast<int>(isa); }
+
+bool is_available(Isa isa) {
+  const std::vector<Isa> isas = available_isas();
+  return std::find(isas.begin(), isas.end(), isa) != isas.end();
+}
+
+class LastLine final : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    std::string names;
+    for (const Isa isa : kEveryIsa) {
+      if ((isas_compared & bit_of(isa)) != 0) {
+        names += fmt::format(" {}", to_string(isa));
+      }
+    }
+    std::cout << fmt::format("ISAs tested:{}; configurations compared with the oracle: {}\n",
+                             names.empty() ? " none" : names, compared_with_oracle.load())
+              << std::flush;
+  }
+};
+
+// gtest owns it.
+[[maybe_unused]] const ::testing::Environment* const kLastLine =
+    ::testing::AddGlobalTestEnvironment(new LastLine);
+
+}  // namespace
+
+std::vector<Isa> parse_isa_list(std::string_view text) {
+  std::vector<Isa> isas;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view name = text.substr(0, comma);
+    if (name.empty()) {
+      throw std::invalid_argument("an empty name in a list of ISAs");
+    }
+    isas.push_back(parse_isa(name));
+    if (comma == std::string_view::npos) {
+      return isas;
+    }
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Context forced(Isa isa) {
+  Context context;
+  context.threads = 1;
+  context.isa = isa;
+  return context;
+}
+
+KnnOptions nearest(std::int64_t k, Metric metric, RowFilter filter) {
+  KnnOptions options;
+  options.k = k;
+  options.metric = metric;
+  options.filter = filter;
+  return options;
+}
+
+std::vector<DType> types_of(MetricInput input, Types which) {
+  if (input == MetricInput::bits) {
+    return {DType::bits};
+  }
+  std::vector<DType> types = {DType::f64, DType::f32, DType::u8};
+  if (which == Types::all) {
+    types.insert(types.end(), {DType::f16, DType::bf16, DType::i8});
+  }
+  return types;
+}
+
+oracle::Answer expected(MatrixView queries, MatrixView base, const KnnOptions& options) {
+  if (oracle::knows(options.metric)) {
+    return oracle::knn(queries, base, options);
+  }
+  return oracle::answer_of(knn(queries, base, options, forced(available_isas().front())));
+}
+
+std::string mismatch(const Neighbors& got, const oracle::Answer& want, Metric metric) {
+  if (oracle::knows(metric)) {
+    ++compared_with_oracle;
+    isas_compared |= bit_of(got.stats.plan.isa);
+  }
+  const std::string difference = oracle::difference(got, want);
+  return difference.empty() && !got.exact ? "the answer is right but not marked exact" : difference;
+}
+
+std::int64_t small_memory_limit(const RowSource& queries, const RowSource& base,
+                                const KnnOptions& options, Context context) {
+  constexpr std::int64_t kGiveUp = std::int64_t{1} << 40;
+  context.memory_limit.reset();
+  const std::int64_t result_bytes = plan_knn(queries, base, options, context).result_bytes;
+  for (std::int64_t working = 256;; working *= 2) {
+    context.memory_limit = result_bytes + working;
+    try {
+      plan_knn(queries, base, options, context);
+      return result_bytes + working;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::memory_limit || working > kGiveUp) {
+        throw;
+      }
+    }
+  }
+}
+
+namespace {
+
+TEST(IsaSweep, RequiredIsasAreTested) {
+  const char* const text = std::getenv("NEARFIELD_REQUIRE_ISAS");
+  std::vector<Isa> required;
+  EXPECT_FALSE(available_isas().empty());
+  if (text != nullptr) {
+    ASSERT_NO_THROW(required = parse_isa_list(text))
+        << "NEARFIELD_REQUIRE_ISAS=\"" << text << "\" is not a list of ISAs";
+  }
+  for (const Isa isa : required) {
+    EXPECT_TRUE(is_available(isa)) << to_string(isa) << " is required but cannot be tested here";
+  }
+}
+
+TEST(IsaSweep, MalformedListsAreRefused) {
+  EXPECT_EQ(parse_isa_list("scalar"), std::vector{Isa::scalar});
+  EXPECT_EQ(parse_isa_list("avx2,neon"), (std::vector{Isa::avx2, Isa::neon}));
+  for (const char* text : {"", ",", "scalar,", ",scalar", "scalar,,avx2", "sse5", "scalar avx2"}) {
+    EXPECT_THROW(parse_isa_list(text), std::exception) << '"' << text << '"';
+  }
+}
+
+TEST(IsaSweep, ForcedIsaReallyRuns) {
+  for (const MetricInfo& metric : metrics()) {
+    for (const DType dtype : types_of(metric.input, Types::all)) {
+      const Matrix base = data::make_matrix({data::Kind::gaussian, dtype, 20, 19, 1});
+      for (const Isa isa : available_isas()) {
+        const Neighbors result = knn(base, base, nearest(3, metric.metric), forced(isa));
+        const Plan& plan = result.stats.plan;
+        EXPECT_EQ(plan.isa, isa) << plan.kernel;
+        EXPECT_TRUE(plan.kernel.ends_with(fmt::format("/{}", to_string(isa))))
+            << plan.kernel << " does not end in " << to_string(isa);
+      }
+    }
+  }
+}
+
+TEST(IsaSweep, UnavailableIsaIsAnErrorThatNamesIt) {
+  const Matrix base(DType::f32, 3, 4);
+  int unavailable = 0;
+  for (const Isa isa : kEveryIsa) {
+    if (is_available(isa)) {
+      continue;
+    }
+    ++unavailable;
+    try {
+      knn(base, base, nearest(1), forced(isa));
+      ADD_FAILURE() << to_string(isa) << " is not available and ran";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+      EXPECT_NE(std::string_view(error.what()).find(to_string(isa)), std::string_view::npos)
+          << error.what();
+    }
+  }
+  EXPECT_GT(unavailable, 0) << "no machine runs both neon and avx2";
+}
+
+}  // namespace
+}  // namespace nearfield::contract

@@ -1,0 +1,41 @@
+// What every contract test needs: the ISAs to force, the answer to expect, the count of what was
+// compared. Linking it adds the tests of isa_sweep.cpp and a last line with ISAs and count.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nearfield/nearfield.hpp>
+
+#include "tests/oracle/oracle.hpp"
+
+namespace nearfield::contract {
+
+// "scalar,avx2": throws Error, or std::invalid_argument for an empty name.
+std::vector<Isa> parse_isa_list(std::string_view text);
+
+// One thread, so that a small search costs little, on this ISA.
+Context forced(Isa isa);
+
+// Options by position: an initializer that leaves a field out is a warning of -Wextra.
+KnnOptions nearest(std::int64_t k, Metric metric = Metric::sqeuclidean, RowFilter filter = {});
+
+// Types to search under a metric. `all` adds those that differ in decoding alone.
+enum class Types { main, all };
+std::vector<DType> types_of(MetricInput input, Types which);
+
+// The oracle's answer; that of the simplest ISA for a metric the oracle does not know, so that a
+// new metric is swept before it has an oracle (and EveryMetricHasAnOracle says that it has none).
+oracle::Answer expected(MatrixView queries, MatrixView base, const KnnOptions& options);
+
+// Empty if `got` is `want` and says that it is exact; else one sentence. Counts the comparison
+// for the last line if `want` comes from the oracle.
+std::string mismatch(const Neighbors& got, const oracle::Answer& want, Metric metric);
+
+// Close to the smallest limit that the search accepts, at most twice its working memory.
+std::int64_t small_memory_limit(const RowSource& queries, const RowSource& base,
+                                const KnnOptions& options, Context context);
+
+}  // namespace nearfield::contract

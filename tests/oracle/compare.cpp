@@ -1,0 +1,90 @@
+#include "tests/oracle/compare.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace nearfield::oracle {
+namespace {
+
+std::string shape_difference(const Neighbors& got, const Answer& want) {
+  if (got.queries != want.queries || got.k != want.k) {
+    return fmt::format("shape: {} queries x {}, expected {} x {}", got.queries, got.k, want.queries,
+                       want.k);
+  }
+  const std::size_t slots = want.ids.size();
+  if (got.ids.size() != slots || got.keys.size() != slots || got.distances.size() != slots ||
+      got.counts.size() != want.counts.size()) {
+    return fmt::format("sizes: {} ids, {} keys, {} distances, {} counts, expected {} and {}",
+                       got.ids.size(), got.keys.size(), got.distances.size(), got.counts.size(),
+                       slots, want.counts.size());
+  }
+  return "";
+}
+
+// Hexadecimal beside decimal: two keys may print alike and differ in their last bit.
+std::string slot_text(std::int64_t id, double key, float distance) {
+  return fmt::format("id {} key {} ({:a}) distance {} ({:a})", id, key, key, distance, distance);
+}
+
+template <class T>
+std::vector<T> head_of_rows(const std::vector<T>& all, std::int64_t rows, std::int64_t from,
+                            std::int64_t to) {
+  std::vector<T> head;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto row = all.begin() + i * from;
+    head.insert(head.end(), row, row + to);
+  }
+  return head;
+}
+
+}  // namespace
+
+std::string difference(const Neighbors& got, const Answer& want) {
+  if (std::string shape = shape_difference(got, want); !shape.empty()) {
+    return shape;
+  }
+  for (std::size_t i = 0; i < want.ids.size(); ++i) {
+    const bool same =
+        got.ids[i] == want.ids[i] &&
+        std::bit_cast<std::uint64_t>(got.keys[i]) == std::bit_cast<std::uint64_t>(want.keys[i]) &&
+        std::bit_cast<std::uint32_t>(got.distances[i]) ==
+            std::bit_cast<std::uint32_t>(want.distances[i]);
+    if (!same) {
+      const std::size_t k = static_cast<std::size_t>(want.k);
+      return fmt::format("query {}, position {}: {}, expected {}", i / k, i % k,
+                         slot_text(got.ids[i], got.keys[i], got.distances[i]),
+                         slot_text(want.ids[i], want.keys[i], want.distances[i]));
+    }
+  }
+  for (std::size_t i = 0; i < want.counts.size(); ++i) {
+    if (got.counts[i] != want.counts[i]) {
+      return fmt::format("query {}: count {}, expected {}", i, got.counts[i], want.counts[i]);
+    }
+  }
+  return "";
+}
+
+Answer answer_of(const Neighbors& neighbors) {
+  return {neighbors.queries, neighbors.k,         neighbors.ids,
+          neighbors.keys,    neighbors.distances, neighbors.counts};
+}
+
+Answer head_of(const Answer& answer, std::int64_t k) {
+  Answer head;
+  head.queries = answer.queries;
+  head.k = k;
+  head.ids = head_of_rows(answer.ids, answer.queries, answer.k, k);
+  head.keys = head_of_rows(answer.keys, answer.queries, answer.k, k);
+  head.distances = head_of_rows(answer.distances, answer.queries, answer.k, k);
+  for (const std::int64_t count : answer.counts) {
+    head.counts.push_back(std::min(count, k));
+  }
+  return head;
+}
+
+}  // namespace nearfield::oracle

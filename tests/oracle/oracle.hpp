@@ -1,0 +1,33 @@
+// The slow, obvious definition of an exact search: every key, sorted in full.
+//
+// Written from DESIGN "Contracts" and results.hpp alone. It shares no code with the library: it
+// decodes the number types by arithmetic and uses nothing of include/ but data types and the inline
+// accessors of MatrixView. A mistake made twice would have to be made in two different programs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <nearfield/knn.hpp>
+#include <nearfield/matrix.hpp>
+#include <nearfield/metric.hpp>
+
+namespace nearfield::oracle {
+
+// What Neighbors must hold: row-major, queries x k.
+struct Answer {
+  std::int64_t queries = 0;
+  std::int64_t k = 0;
+  std::vector<std::int64_t> ids;
+  std::vector<double> keys;
+  std::vector<float> distances;
+  std::vector<std::int64_t> counts;
+};
+
+// False for a metric that was added to metrics.def and not yet to the oracle.
+bool knows(Metric metric);
+
+// Takes valid arguments only (errors are the library's to find) and ignores check_finite.
+Answer knn(MatrixView queries, MatrixView base, const KnnOptions& options);
+
+}  // namespace nearfield::oracle

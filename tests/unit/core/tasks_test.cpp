@@ -1,0 +1,139 @@
+#include "core/tasks.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace nearfield {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How many threads work on tasks that are long enough for all of them to come.
+int count_threads(int threads) {
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
+  run_tasks(200, threads, [&](std::int64_t, int) {
+    {
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    }
+    std::this_thread::sleep_for(1ms);
+  });
+  return static_cast<int>(ids.size());
+}
+
+// The value that `body` returns in a forked child; -1 if the child does not end within 20 s.
+template <class Body>
+int in_child(const Body& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  for (int waited = 0; waited < 2000; ++waited) {
+    int status = 0;
+    if (waitpid(child, &status, WNOHANG) == child) {
+      return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
+    }
+    std::this_thread::sleep_for(10ms);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  return -1;
+}
+
+TEST(Tasks, EachRunsOnceOnAWorkerOfItsOwn) {
+  for (const int threads : {1, 2, 7}) {
+    std::vector<std::atomic<int>> runs(1000);
+    std::vector<std::atomic<bool>> busy(static_cast<std::size_t>(threads));
+    run_tasks(1000, threads, [&](std::int64_t task, int worker) {
+      ASSERT_GE(worker, 0);
+      ASSERT_LT(worker, threads);
+      EXPECT_FALSE(busy[static_cast<std::size_t>(worker)].exchange(true));
+      ++runs[static_cast<std::size_t>(task)];
+      busy[static_cast<std::size_t>(worker)] = false;
+    });
+    for (const auto& count : runs) ASSERT_EQ(count, 1);
+  }
+  run_tasks(0, 2, [](std::int64_t, int) { FAIL() << "there is no task"; });
+}
+
+TEST(Tasks, UsesAsManyThreadsAsAsked) {
+  for (const int threads : {1, 2, 7}) EXPECT_EQ(count_threads(threads), threads);
+}
+
+TEST(Tasks, OneThreadIsTheCaller) {
+  run_tasks(10, 1, [caller = std::this_thread::get_id()](std::int64_t, int) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+  });
+}
+
+TEST(Tasks, AnExceptionReachesTheCaller) {
+  for (const int threads : {1, 4}) {
+    const auto run = [&] {
+      run_tasks(1000, threads, [](std::int64_t task, int) {
+        if (task == 17) throw std::runtime_error("seventeen");
+      });
+    };
+    EXPECT_THROW(run(), std::runtime_error);
+  }
+  EXPECT_EQ(count_threads(2), 2);
+}
+
+TEST(Tasks, UsableCoresFollowTheAffinity) {
+  EXPECT_GE(usable_cores(), 1);
+  EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+TEST(Fork, ChildAndParentHaveAllTheirThreads) {
+  ASSERT_EQ(count_threads(4), 4);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(in_child([] { return count_threads(4); }), 4);
+    EXPECT_EQ(count_threads(4), 4);
+  }
+  EXPECT_EQ(in_child([] { return in_child([] { return count_threads(3); }); }), 3);
+}
+
+// A thread that has searched and lives on keeps oneTBB from shutting its pool down.
+TEST(Fork, ChildHasItsThreadsWhenAnotherThreadHadSearched) {
+  std::latch searched(1);
+  std::latch done(1);
+  std::jthread other([&] {
+    EXPECT_EQ(count_threads(3), 3);
+    searched.count_down();
+    done.wait();
+  });
+  searched.wait();
+  EXPECT_EQ(in_child([] { return count_threads(4); }), 4);
+  EXPECT_EQ(count_threads(4), 4);
+  done.count_down();
+}
+
+TEST(Fork, ChildOfARunningSearchWorks) {
+  std::latch running(1);
+  std::atomic<bool> stop{false};
+  std::jthread search([&] {
+    std::atomic<bool> first{true};
+    run_tasks(64, 2, [&](std::int64_t, int) {
+      if (first.exchange(false)) running.count_down();
+      while (!stop) std::this_thread::sleep_for(1ms);
+    });
+  });
+  running.wait();
+  EXPECT_EQ(in_child([] { return count_threads(4); }), 4);
+  EXPECT_EQ(in_child([] { return in_child([] { return count_threads(3); }); }), 3);
+  stop = true;
+  search.join();
+  EXPECT_EQ(count_threads(4), 4);
+  EXPECT_EQ(in_child([] { return count_threads(4); }), 4);
+}
+
+}  // namespace
+}  // namespace nearfield

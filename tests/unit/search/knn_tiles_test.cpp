@@ -1,0 +1,129 @@
+// No way of cutting the work changes the answer.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "search/knn.hpp"
+#include "tests/oracle/compare.hpp"
+#include "tests/oracle/data.hpp"
+#include "tests/oracle/oracle.hpp"
+#include "tests/unit/expect_error.hpp"
+
+namespace nearfield {
+namespace {
+
+TEST(KnnTiles, AnySizeGivesTheOraclesAnswer) {
+  // Many ties, so that a wrong merge shows.
+  const Matrix queries = data::make_matrix({data::Kind::small_integers, DType::u8, 37, 12, 1});
+  const Matrix base = data::make_matrix({data::Kind::small_integers, DType::u8, 900, 12, 2});
+  KnnOptions options;
+  options.k = 13;
+  const oracle::Answer want = oracle::knn(queries, base, options);
+  Context context;
+  for (const int threads : {1, 3}) {
+    for (const std::int64_t block_pairs : {7, 100, 4096, 1 << 20}) {
+      for (const std::int64_t row_tile_bytes : {1, 500, 1 << 20}) {
+        for (const std::int64_t budget : {20'000, 100'000, 1 << 30}) {
+          context.threads = threads;
+          KnnTuning tuning;
+          tuning.block_pairs = block_pairs;
+          tuning.row_tile_bytes = row_tile_bytes;
+          tuning.default_budget = budget;
+          tuning.chunk_bytes = budget / 2;
+          tuning.inline_below_nanoseconds = 0;
+          const Neighbors resident =
+              knn(MatrixRows(queries), MatrixRows(base), options, context, tuning);
+          EXPECT_EQ(oracle::difference(resident, want), "");
+          const Neighbors read = knn(data::PiecewiseRows(queries), data::PiecewiseRows(base),
+                                     options, context, tuning);
+          EXPECT_EQ(oracle::difference(read, want), "");
+        }
+      }
+    }
+  }
+}
+
+TEST(KnnPlan, OneQueryKeepsAllThreadsBusy) {
+  KnnShape shape;
+  shape.queries = 1;
+  shape.rows = 1'000'000;
+  shape.cols = 128;
+  shape.k = 10;
+  shape.base_row_bytes = 512;
+  shape.threads = 8;
+  const Plan plan = plan_knn(shape, KnnTuning());
+  EXPECT_EQ(plan.threads, 8);
+  EXPECT_GE(plan.row_parts, 8);
+  EXPECT_GE(plan.row_tile, 16'384);
+}
+
+TEST(KnnPlan, SmallWorkStaysOnTheCaller) {
+  KnnShape shape;
+  shape.queries = 1;
+  shape.rows = 1000;
+  shape.cols = 16;
+  shape.k = 1;
+  shape.base_row_bytes = 64;
+  shape.threads = 8;
+  EXPECT_EQ(plan_knn(shape, KnnTuning()).threads, 1);
+}
+
+class KnnPlanLimits : public testing::TestWithParam<std::pair<int, int>> {};
+
+TEST_P(KnnPlanLimits, FitsEveryLimitItAccepts) {
+  KnnShape shape;
+  shape.queries = GetParam().first;
+  shape.rows = 10'000'000;
+  shape.cols = 128;
+  shape.k = GetParam().second;
+  shape.base_row_bytes = shape.base_buffer_bytes = shape.query_buffer_bytes = 512;
+  shape.threads = 4;
+  int accepted = 0;
+  for (std::int64_t limit = 1 << 20; limit < std::int64_t{1} << 32; limit += limit / 50) {
+    shape.memory_limit = limit;
+    try {
+      const Plan plan = plan_knn(shape, KnnTuning());
+      EXPECT_LE(plan.result_bytes + plan.working_bytes, limit);
+      ++accepted;
+    } catch (const std::exception&) {
+      EXPECT_EQ(accepted, 0) << limit << " was refused although less was accepted";
+    }
+  }
+  EXPECT_GT(accepted, 10);
+}
+
+// The second keeps so much a query that it competes with the chunk of the base.
+INSTANTIATE_TEST_SUITE_P(QueriesAndK, KnnPlanLimits,
+                         testing::Values(std::pair(5000, 100), std::pair(10, 1'000'000)));
+
+TEST(KnnPlan, ManyQueriesOfAFewRowsShareABlock) {
+  KnnShape shape;
+  shape.queries = 100'000;
+  shape.rows = 100;
+  shape.cols = 8;
+  shape.k = 1;
+  shape.base_row_bytes = 8;
+  EXPECT_GE(plan_knn(shape, KnnTuning()).query_tile, 100);
+}
+
+#ifndef NEARFIELD_SANITIZED  // whose allocator ends the process instead of refusing
+TEST(KnnErrors, MemoryTheSystemRefusesIsAnError) {
+  const Matrix base(DType::u8, 1000, 1);
+  test::expect_error([&] { knn(base, base, {.k = std::int64_t{1} << 40}); },
+                     ErrorCode::memory_limit, {"bytes of results", "smaller k"});
+}
+#endif
+
+TEST(KnnErrors, TheEnvironmentsIsaIsReadOnlyWhereTheContextNamesNone) {
+  const Matrix base(DType::u8, 3, 1);
+  setenv("NEARFIELD_ISA", "nonsense", 1);
+  EXPECT_NO_THROW(knn(base, base, {}, {.isa = Isa::scalar}));
+  test::expect_error([&] { knn(base, base); }, ErrorCode::invalid_argument, {"nonsense", "avx2"});
+  setenv("NEARFIELD_ISA", "scalar", 1);
+  EXPECT_EQ(knn(base, base).stats.plan.isa, Isa::scalar);
+  unsetenv("NEARFIELD_ISA");
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -1,0 +1,55 @@
+#include "select/top_k.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.hpp"
+
+namespace nearfield {
+namespace {
+
+std::vector<Neighbor> select(std::int64_t k, const std::vector<Neighbor>& stream) {
+  TopK top(k);
+  for (const Neighbor& neighbor : stream) top.offer(neighbor);
+  const auto best = top.finish();
+  return {best.begin(), best.end()};
+}
+
+TEST(TopK, EqualsAFullSortInAnyOrderOfArrival) {
+  for (const std::int64_t n : {0, 1, 5, 40, 1000}) {
+    std::vector<Neighbor> stream;
+    Random random(static_cast<std::uint64_t>(n));
+    // Few distinct keys: most decisions fall to the id.
+    for (std::int64_t i = 0; i < n; ++i) {
+      stream.push_back({static_cast<double>(random.below(7)), i});
+    }
+    std::vector<Neighbor> sorted = stream;
+    std::sort(sorted.begin(), sorted.end());
+    for (const std::int64_t k : {0, 1, 2, 16, 17, 100, 999, 2000}) {
+      const auto kept = static_cast<std::size_t>(std::min(k, n));
+      const std::vector<Neighbor> want(sorted.begin(), sorted.begin() + static_cast<long>(kept));
+      EXPECT_EQ(select(k, stream), want) << "rising ids, n " << n << ", k " << k;
+      EXPECT_EQ(select(k, sorted), want) << "sorted, n " << n << ", k " << k;
+      const std::vector<Neighbor> falling(sorted.rbegin(), sorted.rend());
+      EXPECT_EQ(select(k, falling), want) << "falling, n " << n << ", k " << k;
+    }
+  }
+}
+
+TEST(TopK, InfiniteKeysKeepTheirPlace) {
+  const double inf = INFINITY;
+  EXPECT_EQ(select(3, {{inf, 2}, {inf, 1}, {-inf, 9}, {0, 4}}),
+            (std::vector<Neighbor>{{-inf, 9}, {0, 4}, {inf, 1}}));
+}
+
+TEST(TopK, ThresholdFallsOnceTheBufferIsFull) {
+  TopK top(2);
+  EXPECT_EQ(top.threshold(), INFINITY);
+  for (std::int64_t i = 0; i < TopK::capacity(2); ++i) top.offer({static_cast<double>(i), i});
+  EXPECT_EQ(top.threshold(), 1.0);
+}
+
+}  // namespace
+}  // namespace nearfield
