@@ -209,6 +209,9 @@ void run_knn(KnnArguments& args) {
   if (!args.filter.empty()) {
     allowed = read_ids(args.filter);
     args.options.filter = RowFilter::list(allowed);
+    if (args.context.memory_limit) {  // the library cannot know of this copy
+      *args.context.memory_limit -= static_cast<std::int64_t>(allowed.size() * sizeof(allowed[0]));
+    }
   }
   const KnnTask task{queries->rows(), base->rows(), base->cols(), args.options.k,
                      args.options.metric};

@@ -16,7 +16,7 @@ LAYERS = ("include", "core", "io", "device", "distance", "select", "filter", "sc
           "code", "index", "eval")
 
 ROOTS = ("include", "src", "cli", "python", "tests", "bench", "examples")
-SUFFIXES = {".h", ".hh", ".hpp", ".inl", ".def", ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".cl"}
+SUFFIXES = {".h", ".hh", ".hpp", ".inl", ".def", ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".cl", ".in"}
 NEVER = r"(?!)"
 
 

@@ -87,6 +87,8 @@ class Matrix {
 
   Matrix() = default;
   Matrix(DType dtype, std::int64_t rows, std::int64_t cols, Layout layout = Layout::dense);
+  Matrix(Matrix&& other) noexcept;  // which is then empty
+  Matrix& operator=(Matrix&& other) noexcept;
 
   DType dtype() const { return view_.dtype(); }
   std::int64_t rows() const { return view_.rows(); }

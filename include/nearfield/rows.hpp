@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <nearfield/matrix.hpp>
 
@@ -15,13 +16,13 @@ class RowSource {
   virtual std::int64_t rows() const = 0;
   virtual std::int64_t cols() const = 0;
 
-  // True if `read` needs no buffer: all rows are in memory already.
-  virtual bool resident() const = 0;
+  // All rows, if they are in memory already; `read` is then never called.
+  virtual std::optional<MatrixView> in_memory() const { return std::nullopt; }
 
-  // Rows [first, first + count): a view into the source if resident, else `buffer` filled with
-  // them (it has that type, at least `count` rows, and is the caller's). Not called from two
-  // threads at once.
-  virtual MatrixView read(std::int64_t first, std::int64_t count, Matrix& buffer) const = 0;
+  // Copies rows [first, first + count) to rows [at, at + count) of `into`, a matrix of the same
+  // type and width. Not called from two threads at once.
+  virtual void read(std::int64_t first, std::int64_t count, Matrix& into,
+                    std::int64_t at) const = 0;
 };
 
 class MatrixRows final : public RowSource {
@@ -31,10 +32,8 @@ class MatrixRows final : public RowSource {
   DType dtype() const override { return view_.dtype(); }
   std::int64_t rows() const override { return view_.rows(); }
   std::int64_t cols() const override { return view_.cols(); }
-  bool resident() const override { return true; }
-  MatrixView read(std::int64_t first, std::int64_t count, Matrix&) const override {
-    return view_.slice(first, count);
-  }
+  std::optional<MatrixView> in_memory() const override { return view_; }
+  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override;
 
  private:
   MatrixView view_;

@@ -1,10 +1,11 @@
 #include <nearfield/matrix.hpp>
+#include <nearfield/rows.hpp>
 
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "core/checked.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 
 // A row starts on a cache line, which is also the widest vector register.
 constexpr std::int64_t kRowAlignment = 64;
+constexpr std::align_val_t kAlignment{kRowAlignment};
 
 struct DTypeInfo {
   std::string_view name;
@@ -95,7 +97,7 @@ MatrixView::MatrixView(const void* data, DType dtype, std::int64_t rows, std::in
 
 MatrixView MatrixView::slice(std::int64_t first, std::int64_t count) const {
   if (first < 0 || count < 0 || first > rows_ || count > rows_ - first) {
-    fail(ErrorCode::invalid_argument, "rows {} to {} of a matrix with {}", first, first + count,
+    fail(ErrorCode::invalid_argument, "{} rows from row {} of a matrix with {}", count, first,
          rows_);
   }
   MatrixView part = *this;
@@ -110,7 +112,7 @@ Matrix::Matrix(DType dtype, std::int64_t rows, std::int64_t cols, Layout layout)
   const std::int64_t stride = layout == Layout::aligned_rows ? round_up(used, kRowAlignment) : used;
   const std::int64_t bytes =
       round_up(checked_mul(rows, stride, "bytes of a matrix"), kRowAlignment) + kRowAlignment;
-  void* memory = std::aligned_alloc(kRowAlignment, static_cast<std::size_t>(bytes));
+  void* const memory = ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
   if (memory == nullptr) {
     fail(ErrorCode::memory_limit, "no memory for {} rows x {} columns of {} ({} bytes)", rows, cols,
          to_string(dtype), bytes);
@@ -120,6 +122,21 @@ Matrix::Matrix(DType dtype, std::int64_t rows, std::int64_t cols, Layout layout)
   view_ = MatrixView(data_.get(), dtype, rows, cols, stride);
 }
 
-void Matrix::Free::operator()(std::byte* data) const { std::free(data); }
+void Matrix::Free::operator()(std::byte* data) const { ::operator delete(data, kAlignment); }
+
+Matrix::Matrix(Matrix&& other) noexcept
+    : data_(std::move(other.data_)), view_(std::exchange(other.view_, MatrixView())) {}
+
+Matrix& Matrix::operator=(Matrix&& other) noexcept {
+  data_ = std::move(other.data_);
+  view_ = std::exchange(other.view_, MatrixView());
+  return *this;
+}
+
+void MatrixRows::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const {
+  const MatrixView rows = view_.slice(first, count);
+  const auto bytes = static_cast<std::size_t>(row_bytes(dtype(), cols()));
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(into.row(at + i), rows.row(i), bytes);
+}
 
 }  // namespace nearfield

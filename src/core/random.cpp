@@ -9,6 +9,22 @@ namespace {
 constexpr std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
 constexpr std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
 
+// By + - * / alone, which are the same bits everywhere; the C library's logarithm is another on
+// machines with fused multiply-add. ln(m 2^e) = e ln 2 + 2 atanh((m-1)/(m+1)), m in [0.7, 1.4).
+double natural_log(double x) {
+  int exponent = 0;
+  double m = std::frexp(x, &exponent);
+  if (m < std::numbers::sqrt2 / 2) {
+    m *= 2;
+    --exponent;
+  }
+  const double s = (m - 1) / (m + 1);  // at most 0.172: the 11th term is below 2^-54
+  const double square = s * s;
+  double series = 0;
+  for (int odd = 21; odd >= 1; odd -= 2) series = series * square + 1.0 / odd;
+  return exponent * std::numbers::ln2 + 2 * s * series;
+}
+
 }  // namespace
 
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
@@ -33,9 +49,13 @@ std::uint64_t Random::next_u64() {
 double Random::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
 double Random::normal() {
-  // Box-Muller; 1 - u lies in (0, 1], where the logarithm is finite.
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+  // Marsaglia's polar method: a point in the unit disc, and only a logarithm and a root.
+  for (;;) {
+    const double x = 2 * uniform() - 1;
+    const double y = 2 * uniform() - 1;
+    const double s = x * x + y * y;
+    if (s > 0 && s < 1) return x * std::sqrt(-2 * natural_log(s) / s);
+  }
 }
 
 std::int64_t Random::below(std::int64_t bound) {

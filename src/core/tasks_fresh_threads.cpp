@@ -2,6 +2,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,11 @@ void run_on_fresh_threads(std::int64_t count, int threads, const TaskBody& body)
   {
     std::vector<std::jthread> helpers;
     const auto wanted = static_cast<int>(std::min<std::int64_t>(threads, count));
-    for (int worker = 1; worker < wanted; ++worker) helpers.emplace_back(work, worker);
+    try {
+      for (int worker = 1; worker < wanted; ++worker) helpers.emplace_back(work, worker);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that started, and this one, do the work.
+    }
     work(0);
   }
   if (first_error) std::rethrow_exception(first_error);

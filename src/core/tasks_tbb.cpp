@@ -20,8 +20,8 @@ struct Pool {
   std::mutex mutex;
   int active_calls = 0;
   bool lost = false;           // TBB here believes in workers that did not survive a fork
-  bool lost_in_child = false;  // what becomes of the child of the fork under way
-  bool attached = false;
+  bool attached = false;       // a handle is held
+  bool workers_alive = false;  // since TBB was last used and not shut down
   bool watching_forks = false;
   std::optional<tbb::task_scheduler_handle> handle;
   // TBB starts no more workers than cores unless told; threads = 7 on two cores means seven. No
@@ -39,20 +39,20 @@ Pool& pool() {
 void before_fork() {
   Pool& p = pool();
   p.mutex.lock();  // until after the fork: no call begins meanwhile
-  p.lost_in_child = p.attached;
-  if (!p.attached || p.lost || p.active_calls > 0) return;
-  p.more_than_cores.reset();
-  // Fails while another living thread has used TBB: it keeps a reference until it ends.
-  p.lost_in_child = !tbb::finalize(*p.handle, std::nothrow);
-  p.handle.reset();
-  p.attached = false;
+  if (p.attached && !p.lost && p.active_calls == 0) {
+    p.more_than_cores.reset();
+    // Fails while another living thread has used TBB: it keeps a reference until it ends.
+    p.workers_alive = !tbb::finalize(*p.handle, std::nothrow);
+    p.handle.reset();
+    p.attached = false;
+  }
 }
 
 void after_fork_in_parent() { pool().mutex.unlock(); }
 
 void after_fork_in_child() {
   Pool& p = pool();
-  p.lost = p.lost || p.lost_in_child;
+  p.lost = p.lost || p.workers_alive;
   p.active_calls = 0;
   p.mutex.unlock();
 }
@@ -70,6 +70,7 @@ class Call {
     if (!p.attached) {
       p.handle.emplace(tbb::attach{});
       p.attached = true;
+      p.workers_alive = true;
     }
     if (threads > usable_cores() && (threads > p.most_threads || !p.more_than_cores)) {
       p.most_threads = std::max(p.most_threads, threads);

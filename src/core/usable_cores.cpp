@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <limits>
-#include <string>
 
 #include "core/tasks.hpp"
 
@@ -19,23 +17,25 @@ int cores_by_affinity() {
   return CPU_COUNT(&set);
 }
 
-// cgroup v2: "max 100000" or "150000 100000": microseconds of CPU time in each period.
+// Microseconds of CPU time in each period. cgroup v2: "max 100000" or "150000 100000" in one file;
+// v1: "-1" or "150000", and "100000" in another.
 int cores_by_quota() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+  std::ifstream v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  double quota = 0;  // no number can be read from "max"
   double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) {
-    return std::numeric_limits<int>::max();
-  }
-  return static_cast<int>(std::ceil(std::stod(quota) / period));
+  const bool known = (v2 >> quota >> period) || (v1_quota >> quota && v1_period >> period);
+  if (!known || quota <= 0 || period <= 0) return kMaxThreads;
+  return static_cast<int>(std::min<double>(std::ceil(quota / period), kMaxThreads));
 }
 
 }  // namespace
 
 int usable_cores() {
-  static const int cores =
-      std::clamp(std::min(cores_by_affinity(), cores_by_quota()), 1, kMaxThreads);
-  return cores;
+  // A quota is set from outside and rarely changes; an affinity the process sets itself.
+  static const int by_quota = cores_by_quota();
+  return std::clamp(std::min(cores_by_affinity(), by_quota), 1, kMaxThreads);
 }
 
 }  // namespace nearfield

@@ -8,14 +8,13 @@
 
 namespace nearfield {
 
-#define NEARFIELD_METRIC(name, description) const KernelsByDType* name##_kernels(Isa isa);
+#define NEARFIELD_METRIC(name, description) const MetricKernels* name##_kernels(Isa isa);
 #include <nearfield/metrics.def>
 #undef NEARFIELD_METRIC
 
 namespace {
 
-using MetricKernels = const KernelsByDType* (*)(Isa);
-constexpr std::array<MetricKernels, kMetricCount> kBuilt{
+constexpr std::array<const MetricKernels* (*)(Isa), kMetricCount> kBuilt{
 #define NEARFIELD_METRIC(name, description) name##_kernels,
 #include <nearfield/metrics.def>
 #undef NEARFIELD_METRIC
@@ -26,7 +25,7 @@ std::vector<DistanceKernels> collect() {
   for (const Isa isa : available_isas()) {
     DistanceKernels& table = tables.emplace_back();
     table.isa = isa;
-    for (std::size_t m = 0; m < kMetricCount; ++m) table.keys[m] = *kBuilt[m](isa);
+    for (std::size_t m = 0; m < kMetricCount; ++m) table.metrics[m] = *kBuilt[m](isa);
   }
   return tables;
 }

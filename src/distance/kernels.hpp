@@ -10,6 +10,10 @@
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
+#ifdef __FAST_MATH__
+#error "Keys are defined to the last bit: build without -ffast-math"
+#endif
+
 namespace nearfield {
 
 struct KeyJob {
@@ -24,8 +28,11 @@ struct KeyJob {
 
 using KeyKernel = void (*)(const KeyJob&);
 
-// By DType; null where the metric does not read that type.
-using KernelsByDType = std::array<KeyKernel, kDTypeCount>;
+// The kernels of one metric on one ISA.
+struct MetricKernels {
+  const char* target;  // Highway's name of what they were compiled for, from the place they were
+  std::array<KeyKernel, kDTypeCount> keys;  // by DType; null where the metric does not read it
+};
 
 inline constexpr std::size_t kMetricCount = 0
 #define NEARFIELD_METRIC(name, description) +1
@@ -35,7 +42,7 @@ inline constexpr std::size_t kMetricCount = 0
 
 struct DistanceKernels {
   Isa isa;
-  std::array<KernelsByDType, kMetricCount> keys;  // by Metric
+  std::array<MetricKernels, kMetricCount> metrics;  // by Metric
 };
 
 // The table of one ISA, never changed; throws unsupported if it was not built or this CPU lacks it.

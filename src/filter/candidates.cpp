@@ -11,7 +11,11 @@ void Candidates::start_listed(const Block& block) {
   block_ = block;
   dense_ = false;
   rows_.clear();
-  ends_.assign(1, 0);
+  // At once: growing by doubling would take twice what the plan counts.
+  rows_.reserve(static_cast<std::size_t>(block.pairs()));
+  ends_.clear();
+  ends_.reserve(static_cast<std::size_t>(block.queries.size() + 1));
+  ends_.push_back(0);
 }
 
 std::int64_t Candidates::size() const {

@@ -38,6 +38,10 @@ class Candidates {
   }
   void end_query() { ends_.push_back(rows_.size()); }
 
+  // Of a listed block, keeps the pairs for which keep(query, row).
+  template <class Keep>
+  void keep_if(const Keep& keep);
+
   const Block& block() const { return block_; }
   bool dense() const { return dense_; }
   std::int64_t size() const;
@@ -55,13 +59,26 @@ class Candidates {
   std::vector<std::size_t> ends_;    // where each query's rows end
 };
 
+template <class Keep>
+void Candidates::keep_if(const Keep& keep) {
+  std::size_t kept = 0;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
+    const std::int64_t query = block_.queries.begin + static_cast<std::int64_t>(i);
+    for (; next < ends_[i + 1]; ++next) {
+      if (keep(query, block_.rows.begin + rows_[next])) rows_[kept++] = rows_[next];
+    }
+    ends_[i + 1] = kept;  // read above, as the end of this query, before it is moved
+  }
+  rows_.resize(kept);
+}
+
 class Filter {
  public:
   virtual ~Filter() = default;
 
   // thresholds[i]: of the block's i-th query, the key above which a row is of no use. A row whose
-  // key may be at or below it is a candidate, unless it may not be returned at all. Called from
-  // many threads.
+  // key may be at or below it is a candidate. Called from many threads.
   virtual void survivors(const Block& block, std::span<const double> thresholds,
                          Candidates& out) const = 0;
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -36,33 +37,35 @@ class BinRows final : public RowSource {
   DType dtype() const override { return dtype_; }
   std::int64_t rows() const override { return rows_; }
   std::int64_t cols() const override { return cols_; }
-  bool resident() const override { return false; }
 
-  MatrixView read(std::int64_t first, std::int64_t count, Matrix& buffer) const override {
-    check_request(first, count, buffer);
-    if (buffer.stride_bytes() == row_bytes_) {
-      file_.read_at(offset_of(first), bytes_at(buffer.row(0), count * row_bytes_));
-      return buffer.view().slice(0, count);
+  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override {
+    check_request(first, count, into, at);
+    if (into.stride_bytes() == row_bytes_) {
+      file_.read_at(offset_of(first), bytes_at(into.row(at), count * row_bytes_));
+      return;
     }
-    const std::int64_t step = std::max<std::int64_t>(1, kSpreadBytes / buffer.stride_bytes());
+    const std::int64_t step = std::max<std::int64_t>(1, kSpreadBytes / into.stride_bytes());
     for (std::int64_t row = 0; row < count; row += step) {
-      read_padded(first + row, std::min(step, count - row), buffer.row(row), buffer.stride_bytes());
+      read_padded(first + row, std::min(step, count - row), into.row(at + row),
+                  into.stride_bytes());
     }
-    return buffer.view().slice(0, count);
   }
 
  private:
   std::int64_t offset_of(std::int64_t row) const { return kBinHeaderBytes + row * row_bytes_; }
 
-  void check_request(std::int64_t first, std::int64_t count, const Matrix& buffer) const {
+  void check_request(std::int64_t first, std::int64_t count, const Matrix& into,
+                     std::int64_t at) const {
     if (first < 0 || count < 0 || count > rows_ || first > rows_ - count) {
       fail(ErrorCode::invalid_argument, "{}: asked for {} rows from row {}, it has {}",
            file_.path(), count, first, rows_);
     }
-    if (buffer.dtype() != dtype_ || buffer.cols() != cols_ || buffer.rows() < count) {
+    if (into.dtype() != dtype_ || into.cols() != cols_ || at < 0 || count > into.rows() ||
+        at > into.rows() - count) {
       fail(ErrorCode::invalid_argument,
-           "{}: {} rows of {} {} do not fit a buffer of {} rows of {} {}", file_.path(), count,
-           cols_, to_string(dtype_), buffer.rows(), buffer.cols(), to_string(buffer.dtype()));
+           "{}: {} rows of {} {} do not fit at row {} of a matrix of {} rows of {} {}",
+           file_.path(), count, cols_, to_string(dtype_), at, into.rows(), into.cols(),
+           to_string(into.dtype()));
     }
   }
 
@@ -131,7 +134,7 @@ std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions&
 Matrix read_matrix(const std::string& path, const FileOptions& options) {
   const BinRows rows = open_bin(path, options);
   Matrix matrix(rows.dtype(), rows.rows(), rows.cols());
-  rows.read(0, rows.rows(), matrix);
+  rows.read(0, rows.rows(), matrix, 0);
   return matrix;
 }
 
@@ -145,7 +148,11 @@ std::vector<std::int64_t> read_ids(const std::string& path) {
   const BinHeader header = read_bin_header(file, format);
   const std::int64_t count = header.rows * header.cols;
   std::vector<std::int64_t> ids;
-  ids.reserve(static_cast<std::size_t>(count));
+  try {
+    ids.reserve(static_cast<std::size_t>(count));
+  } catch (const std::bad_alloc&) {
+    fail(ErrorCode::memory_limit, "{}: no memory for its {} ids of 8 bytes", path, count);
+  }
   std::vector<std::int32_t> piece;
   for (std::int64_t first = 0; first < count; first += kIdsPerRead) {
     piece.resize(static_cast<std::size_t>(std::min(kIdsPerRead, count - first)));

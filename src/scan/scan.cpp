@@ -23,11 +23,12 @@ Range clip(Range whole, std::int64_t begin, std::int64_t size) {
   return {std::min(begin, whole.end), std::min(begin + size, whole.end)};
 }
 
-void run_block(const Block& block, const Filter& filter, const Verifier& verifier, Sink& sink,
-               Scratch& scratch) {
+void run_block(const Block& block, const RowSet& allowed, const Filter& filter,
+               const Verifier& verifier, Sink& sink, Scratch& scratch) {
   scratch.thresholds.resize(static_cast<std::size_t>(block.queries.size()));
   sink.thresholds(block.queries, scratch.thresholds);
   filter.survivors(block, scratch.thresholds, scratch.candidates);
+  allowed.restrict(scratch.candidates);
   const std::int64_t survivors = scratch.candidates.size();
   scratch.counts.considered += block.pairs();
   scratch.counts.verified += survivors;
@@ -39,8 +40,8 @@ void run_block(const Block& block, const Filter& filter, const Verifier& verifie
 
 }  // namespace
 
-ScanCounts scan(const ScanGrid& grid, const Filter& filter, const Verifier& verifier, Sink& sink,
-                Monitor& monitor) {
+ScanCounts scan(const ScanGrid& grid, const RowSet& allowed, const Filter& filter,
+                const Verifier& verifier, Sink& sink, Monitor& monitor) {
   const std::int64_t tiles = divide_up(grid.queries.size(), grid.query_tile);
   const std::int64_t part_rows =
       round_up(divide_up(grid.rows.size(), grid.row_parts), grid.row_tile);
@@ -59,7 +60,7 @@ ScanCounts scan(const ScanGrid& grid, const Filter& filter, const Verifier& veri
     Sink& own = part == 0 ? sink : *twins[static_cast<std::size_t>(part - 1)];
     for (std::int64_t row = rows.begin; row < rows.end; row += grid.row_tile) {
       const Block block{queries, clip(rows, row, grid.row_tile)};
-      run_block(block, filter, verifier, own, scratch[static_cast<std::size_t>(worker)]);
+      run_block(block, allowed, filter, verifier, own, scratch[static_cast<std::size_t>(worker)]);
       monitor.advance(block.pairs());
     }
   });

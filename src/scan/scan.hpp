@@ -5,6 +5,7 @@
 
 #include "core/monitor.hpp"
 #include "filter/filter.hpp"
+#include "filter/row_set.hpp"
 #include "scan/sink.hpp"
 #include "scan/verifier.hpp"
 
@@ -26,7 +27,7 @@ struct ScanCounts {
 };
 
 // Sends every block of the grid through the three steps. Throws what the monitor throws.
-ScanCounts scan(const ScanGrid& grid, const Filter& filter, const Verifier& verifier, Sink& sink,
-                Monitor& monitor);
+ScanCounts scan(const ScanGrid& grid, const RowSet& allowed, const Filter& filter,
+                const Verifier& verifier, Sink& sink, Monitor& monitor);
 
 }  // namespace nearfield

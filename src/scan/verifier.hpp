@@ -3,7 +3,6 @@
 
 #include <limits>
 #include <span>
-#include <string>
 
 #include "filter/filter.hpp"
 
@@ -21,8 +20,6 @@ class Verifier {
   // there. Called from many threads.
   virtual void keys(const Candidates& candidates, std::span<const double> thresholds,
                     std::span<double> out) const = 0;
-
-  virtual std::string name() const = 0;
 };
 
 }  // namespace nearfield

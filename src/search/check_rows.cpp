@@ -47,8 +47,7 @@ void check_filter(const RowFilter& filter, std::int64_t rows) {
   }
   for (const std::int64_t id : filter.ids()) {
     if (id < 0 || id >= rows) {
-      fail(ErrorCode::invalid_argument, "the filter names row {}, the base has rows 0 to {}", id,
-           rows - 1);
+      fail(ErrorCode::invalid_argument, "the filter names row {}, the base has {} rows", id, rows);
     }
   }
 }
@@ -56,7 +55,9 @@ void check_filter(const RowFilter& filter, std::int64_t rows) {
 }  // namespace
 
 void check_arguments(const RowSource& queries, const RowSource& base, const KnnOptions& options) {
-  if (options.k < 0) fail(ErrorCode::invalid_argument, "k is at least 0, got {}", options.k);
+  if (options.k < 0 || options.k > kMaxRows) {
+    fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, options.k);
+  }
   check_columns(queries, base);
   check_types(queries, base, options.metric);
   check_filter(options.filter, base.rows());

@@ -9,17 +9,22 @@
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
 #include "distance/kernels.hpp"
-#include "filter/allowed_rows.hpp"
-#include "scan/matrix_verifier.hpp"
+#include "filter/every_row.hpp"
+#include "filter/row_set.hpp"
 #include "scan/scan.hpp"
 #include "scan/top_k_sink.hpp"
 #include "search/check_rows.hpp"
+#include "search/matrix_verifier.hpp"
 
 namespace nearfield {
 namespace {
 
 // Queries whose results are written by one task.
 constexpr std::int64_t kResultsPerTask = 256;
+
+// Between two looks at the cancel token: a few milliseconds each.
+constexpr std::int64_t kReadBytes = 4 << 20;
+constexpr std::int64_t kValuesPerFill = 1 << 20;
 
 int resolve_threads(int threads) {
   if (threads < 0 || threads > kMaxThreads) {
@@ -29,12 +34,41 @@ int resolve_threads(int threads) {
   return threads == 0 ? usable_cores() : threads;
 }
 
-AllowedRows make_filter(const KnnOptions& options) {
-  AllowedRows filter =
-      options.filter.kind() == RowFilter::Kind::bitset ? AllowedRows::bitset(options.filter.words())
-      : options.filter.kind() == RowFilter::Kind::list ? AllowedRows::list(options.filter.ids())
-                                                       : AllowedRows::all();
-  return options.exclude_self ? std::move(filter).without_self() : filter;
+RowSet make_row_set(const KnnOptions& options, std::int64_t rows, const Monitor& monitor) {
+  RowSet set = options.filter.kind() == RowFilter::Kind::bitset
+                   ? RowSet::bitset(options.filter.words())
+               : options.filter.kind() == RowFilter::Kind::list
+                   ? RowSet::list(options.filter.ids(), rows, monitor)
+                   : RowSet::all();
+  if (options.exclude_self) set.exclude_self();
+  return set;
+}
+
+// Rows of a source: in place if it is in memory, else read to the buffer.
+MatrixView fetch(const RowSource& source, Range rows, Matrix& buffer, const Monitor& monitor) {
+  if (const auto all = source.in_memory()) return all->slice(rows.begin, rows.size());
+  const std::int64_t piece = std::max<std::int64_t>(
+      kReadBytes / std::max<std::int64_t>(row_bytes(source.dtype(), source.cols()), 1), 1);
+  for (std::int64_t done = 0; done < rows.size(); done += piece) {
+    monitor.check();
+    source.read(rows.begin + done, std::min(piece, rows.size() - done), buffer, done);
+  }
+  return buffer.view().slice(0, rows.size());
+}
+
+Matrix buffer_for(const RowSource& source, std::int64_t rows) {
+  return source.in_memory() ? Matrix() : Matrix(source.dtype(), rows, source.cols());
+}
+
+// std::vector::assign in pieces: touching fresh memory takes half a second a gigabyte.
+template <class T>
+void fill(std::vector<T>& out, std::int64_t count, T value, const Monitor& monitor) {
+  out.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t done = 0; done < count; done += kValuesPerFill) {
+    monitor.check();
+    const auto piece = static_cast<std::size_t>(std::min(kValuesPerFill, count - done));
+    out.insert(out.end(), piece, value);
+  }
 }
 
 // One search: what does not change from batch to batch, and the answer as it grows.
@@ -49,8 +83,6 @@ class Search {
         kernels_(distance_kernels(context.isa ? *context.isa : default_isa())) {
     check_arguments(queries, base, options);
     plan(tuning);
-    filter_ = make_filter(options);
-    plan_.filter = filter_.name();
   }
 
   const Plan& plan() const { return plan_; }
@@ -58,7 +90,8 @@ class Search {
   Neighbors run() {
     Monitor monitor(context_, plan_.pairs);
     monitor.check();
-    prepare_result();
+    allowed_ = make_row_set(options_, base_.rows(), monitor);
+    prepare_result(monitor);
     for (std::int64_t first = 0; first < queries_.rows(); first += plan_.query_batch) {
       run_batch({first, std::min(first + plan_.query_batch, queries_.rows())}, monitor);
     }
@@ -77,48 +110,47 @@ class Search {
     shape.cols = base_.cols();
     shape.k = options_.k;
     shape.base_row_bytes = row_bytes(base_.dtype(), base_.cols());
-    shape.base_buffer_bytes = base_.resident() ? 0 : shape.base_row_bytes;
+    shape.base_buffer_bytes = base_.in_memory() ? 0 : shape.base_row_bytes;
     shape.query_buffer_bytes =
-        queries_.resident() ? 0 : row_bytes(queries_.dtype(), queries_.cols());
+        queries_.in_memory() ? 0 : row_bytes(queries_.dtype(), queries_.cols());
     shape.filter_bytes = static_cast<std::int64_t>(options_.filter.ids().size_bytes());
     shape.threads = resolve_threads(context_.threads);
     shape.memory_limit = context_.memory_limit;
     plan_ = plan_knn(shape, tuning);
     plan_.isa = kernels_.isa;
-    plan_.kernel = MatrixVerifier(options_.metric, kernels_, {MatrixView(), 0},
-                                  {MatrixView(nullptr, base_.dtype(), 0, base_.cols()), 0})
-                       .name();
+    plan_.filter = filter_.name();
+    plan_.kernel = kernel_name(options_.metric, base_.dtype(), kernels_.isa);
     plan_.selector = "buffered selection";
   }
 
-  void prepare_result() {
+  void prepare_result(const Monitor& monitor) {
     result_.queries = queries_.rows();
     result_.k = options_.k;
-    const auto slots = static_cast<std::size_t>(result_.queries * result_.k);
+    const std::int64_t slots = result_.queries * result_.k;
     const double none = std::numeric_limits<double>::infinity();
-    result_.ids.assign(slots, kNoId);
-    result_.keys.assign(slots, none);
     const bool similarity = info(options_.metric).reported == Reported::similarity;
-    result_.distances.assign(slots, static_cast<float>(similarity ? -none : none));
-    result_.counts.assign(static_cast<std::size_t>(result_.queries), 0);
+    fill(result_.ids, slots, kNoId, monitor);
+    fill(result_.keys, slots, none, monitor);
+    fill(result_.distances, slots, static_cast<float>(similarity ? -none : none), monitor);
+    fill(result_.counts, result_.queries, std::int64_t{0}, monitor);
   }
 
   void run_batch(Range batch, Monitor& monitor) {
     Matrix query_buffer = buffer_for(queries_, batch.size());
-    const MatrixView queries = queries_.read(batch.begin, batch.size(), query_buffer);
+    const MatrixView queries = fetch(queries_, batch, query_buffer, monitor);
     check(queries, batch.begin, "queries", monitor);
 
     TopKSink sink(batch, std::min(options_.k, base_.rows()));
     Matrix base_buffer = buffer_for(base_, plan_.base_chunk);
     for (std::int64_t first = 0; first < base_.rows(); first += plan_.base_chunk) {
       const std::int64_t count = std::min(plan_.base_chunk, base_.rows() - first);
-      const MatrixView rows = base_.read(first, count, base_buffer);
+      const MatrixView rows = fetch(base_, {first, first + count}, base_buffer, monitor);
       if (batch.begin == 0) check(rows, first, "base", monitor);
       const MatrixVerifier verifier(options_.metric, kernels_, {queries, batch.begin},
                                     {rows, first});
       const ScanGrid grid{batch,          {first, first + count}, plan_.query_tile,
                           plan_.row_tile, plan_.row_parts,        plan_.threads};
-      const ScanCounts counts = scan(grid, filter_, verifier, sink, monitor);
+      const ScanCounts counts = scan(grid, allowed_, filter_, verifier, sink, monitor);
       counts_.considered += counts.considered;
       counts_.verified += counts.verified;
     }
@@ -132,10 +164,6 @@ class Search {
       check_rows(rows.slice(done, count), first + done, what, options_.check_finite);
       monitor.check();
     }
-  }
-
-  static Matrix buffer_for(const RowSource& source, std::int64_t rows) {
-    return source.resident() ? Matrix() : Matrix(source.dtype(), rows, source.cols());
   }
 
   void write_results(Range batch, TopKSink& sink, const Monitor& monitor) {
@@ -167,7 +195,8 @@ class Search {
   const KnnOptions& options_;
   const Context& context_;
   const DistanceKernels& kernels_;
-  AllowedRows filter_ = AllowedRows::all();
+  RowSet allowed_ = RowSet::all();
+  EveryRow filter_;
   Plan plan_;
   ScanCounts counts_;
   Neighbors result_;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::int64_t kLeastBlockPairs = 256;
 constexpr std::int64_t kLeastChunkBytes = 16 << 10;
+constexpr std::int64_t kWorkerBytes = 1024;  // of a thread, whatever the shapes
+constexpr std::int64_t kCallBytes = 4096;    // of the call: names, buffers' alignment, tasks
 
 std::int64_t result_bytes(const KnnShape& shape) {
   constexpr std::int64_t kSlot = sizeof(std::int64_t) + sizeof(double) + sizeof(float);
@@ -24,7 +26,7 @@ std::int64_t result_bytes(const KnnShape& shape) {
 // Of all workers: keys and candidates of a block, the query as float64.
 std::int64_t scratch_bytes(const Plan& plan, const KnnShape& shape) {
   const std::int64_t pairs = plan.query_tile * plan.row_tile;
-  return plan.threads * (pairs * 12 + plan.query_tile * 16 + shape.cols * 8 + 256);
+  return plan.threads * (pairs * 12 + plan.query_tile * 16 + shape.cols * 8 + kWorkerBytes);
 }
 
 // Work too small to be worth waking threads for.
@@ -94,7 +96,7 @@ Plan plan_knn(const KnnShape& shape, const KnnTuning& tuning) {
   const std::int64_t sink_bytes = TopKSink::bytes_per_query(std::min(shape.k, shape.rows));
   const std::int64_t query_bytes = sink_bytes + shape.query_buffer_bytes;
   const std::int64_t least_chunk = least_chunk_rows(shape);
-  const std::int64_t scratch = scratch_bytes(plan, shape);
+  const std::int64_t scratch = scratch_bytes(plan, shape) + kCallBytes;
   const std::int64_t least = plan.result_bytes + shape.filter_bytes + scratch + query_bytes +
                              least_chunk * shape.base_buffer_bytes;
   if (shape.memory_limit && least > *shape.memory_limit) fail_memory(shape, plan, least);

@@ -118,7 +118,7 @@ TEST(Oracle, ComparisonSeesEveryField) {
       std::tie(want.queries, want.k, want.ids, want.keys, want.distances, want.counts);
   EXPECT_EQ(oracle::difference(same, want), "");
   const std::vector<std::function<void(Neighbors&)>> changes = {
-      [](Neighbors& n) { n.ids[5] = 8; },
+      [](Neighbors& n) { n.ids[5] += 1; },
       [](Neighbors& n) { n.keys[0] = -0.0; },
       [](Neighbors& n) { n.distances[5] = std::nextafterf(n.distances[5], 9); },
       [](Neighbors& n) { n.counts[8] = 3; },
@@ -323,10 +323,11 @@ TEST_P(KnnSweep, MemoryLimitsDoNotChangeTheAnswer) {
       const Plan& plan = got.stats.plan;
       EXPECT_EQ(mismatch(got, want, ten.metric), "") << to_string(plan);
       EXPECT_LE(plan.result_bytes + plan.working_bytes, limit) << to_string(plan);
-      const bool fits = to->resident() || base.bytes() <= limit - plan.result_bytes;
+      const bool fits = to->in_memory().has_value() || base.bytes() <= limit - plan.result_bytes;
       EXPECT_TRUE(fits || plan.base_chunk < base.rows()) << to_string(plan);
       // 412,800 bytes of float64 are several times what a search needs at least.
-      EXPECT_FALSE(fits && limit == least && !to->resident() && base.dtype() == DType::f64)
+      EXPECT_FALSE(fits && limit == least && !to->in_memory().has_value() &&
+                   base.dtype() == DType::f64)
           << "the limit of " << limit << " bytes did not cut the base: " << to_string(plan);
     }
   }

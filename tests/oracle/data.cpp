@@ -297,22 +297,23 @@ Strided::Strided(MatrixView original, std::int64_t extra_bytes, std::int64_t off
   }
 }
 
-MatrixView PiecewiseRows::read(std::int64_t first, std::int64_t count, Matrix& buffer) const {
+void PiecewiseRows::read(std::int64_t first, std::int64_t count, Matrix& into,
+                         std::int64_t at) const {
   if (reading_.exchange(true)) {
     throw std::logic_error("read was called from two threads at once");
   }
   if (first < 0 || count < 0 || first + count > view_.rows()) {
     throw std::logic_error("read was asked for rows that are not there");
   }
-  if (buffer.dtype() != view_.dtype() || buffer.cols() != view_.cols() || buffer.rows() < count) {
+  if (into.dtype() != view_.dtype() || into.cols() != view_.cols() || at < 0 ||
+      at + count > into.rows()) {
     throw std::logic_error("read was given a buffer that does not fit");
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    std::memcpy(buffer.row(i), view_.row(first + i),
+    std::memcpy(into.row(at + i), view_.row(first + i),
                 static_cast<std::size_t>(row_bytes(view_.dtype(), view_.cols())));
   }
   reading_ = false;
-  return buffer.view().slice(0, count);
 }
 
 RowChoice::RowChoice(RowFilter::Kind kind, std::int64_t rows, std::uint64_t seed) : kind_(kind) {

@@ -75,8 +75,7 @@ class PiecewiseRows final : public RowSource {
   DType dtype() const override { return view_.dtype(); }
   std::int64_t rows() const override { return view_.rows(); }
   std::int64_t cols() const override { return view_.cols(); }
-  bool resident() const override { return false; }
-  MatrixView read(std::int64_t first, std::int64_t count, Matrix& buffer) const override;
+  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override;
 
  private:
   MatrixView view_;

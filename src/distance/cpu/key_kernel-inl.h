@@ -49,16 +49,16 @@ void compute_keys(const KeyJob& job) {
 }
 
 template <class M>
-constexpr KernelsByDType kernels_of() {
+MetricKernels kernels_of() {
+  const char* const target = hwy::TargetName(HWY_TARGET);
   if constexpr (M::input == MetricInput::bits) {
-    return {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, compute_keys<M, BitRow>};
+    return {target,
+            {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, compute_keys<M, BitRow>}};
   } else {
-    return {compute_keys<M, NumberRow<double>>,
-            compute_keys<M, NumberRow<float>>,
-            compute_keys<M, NumberRow<Float16>>,
-            compute_keys<M, NumberRow<BFloat16>>,
-            compute_keys<M, NumberRow<std::uint8_t>>,
-            compute_keys<M, NumberRow<std::int8_t>>,
-            nullptr};
+    return {target,
+            {compute_keys<M, NumberRow<double>>, compute_keys<M, NumberRow<float>>,
+             compute_keys<M, NumberRow<Float16>>, compute_keys<M, NumberRow<BFloat16>>,
+             compute_keys<M, NumberRow<std::uint8_t>>, compute_keys<M, NumberRow<std::int8_t>>,
+             nullptr}};
   }
 }

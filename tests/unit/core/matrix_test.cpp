@@ -48,7 +48,8 @@ TEST(MatrixView, ErrorsHoldTheNumbers) {
                      {"multiple of 4", "got 9"});
   test::expect_error([&] { MatrixView(bytes + 1, DType::f32, 1, 2); }, bad, {"multiple of 4"});
   test::expect_error([&] { MatrixView(nullptr, DType::f32, 2, 2); }, bad, {"null", "2 rows"});
-  test::expect_error([&] { MatrixView(data.data(), 2, 2).slice(1, 3); }, bad, {"1 to 4", "with 2"});
+  test::expect_error([&] { MatrixView(data.data(), 2, 2).slice(1, 3); }, bad,
+                     {"3 rows from row 1", "with 2"});
   test::expect_error([&] { parse_dtype("f23"); }, bad, {"f23", "bf16"});
 }
 

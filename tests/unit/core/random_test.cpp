@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 namespace nearfield {
@@ -26,6 +27,16 @@ TEST(Random, SameSeedSameNumbersAndOtherStreamsOther) {
     EXPECT_NE(x, other_stream.next_u64());
     EXPECT_NE(x, other_seed.next_u64());
   }
+}
+
+// Proven on every CPU that the quick tests run on, emulated ones too.
+TEST(Random, NormalsAreTheSameBitsEverywhere) {
+  Random random(42);
+  std::uint64_t hash = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    hash = hash * 6364136223846793005 + std::bit_cast<std::uint64_t>(random.normal());
+  }
+  EXPECT_EQ(hash, 8949144273642440296u);
 }
 
 TEST(Random, RangesAndMoments) {

@@ -1,6 +1,7 @@
 #include "core/tasks.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,14 @@ TEST(Tasks, AnExceptionReachesTheCaller) {
 TEST(Tasks, UsableCoresFollowTheAffinity) {
   EXPECT_GE(usable_cores(), 1);
   EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
+  EXPECT_EQ(in_child([] {
+              cpu_set_t one;
+              CPU_ZERO(&one);
+              CPU_SET(sched_getcpu(), &one);
+              sched_setaffinity(0, sizeof one, &one);
+              return usable_cores();
+            }),
+            1);
 }
 
 TEST(Fork, ChildAndParentHaveAllTheirThreads) {
@@ -111,8 +120,10 @@ TEST(Fork, ChildHasItsThreadsWhenAnotherThreadHadSearched) {
     done.wait();
   });
   searched.wait();
-  EXPECT_EQ(in_child([] { return count_threads(4); }), 4);
+  // As a prefork server does: no search of the parent between the forks.
+  for (int fork = 0; fork < 3; ++fork) EXPECT_EQ(in_child([] { return count_threads(4); }), 4);
   EXPECT_EQ(count_threads(4), 4);
+  EXPECT_EQ(in_child([] { return count_threads(4); }), 4);
   done.count_down();
 }
 

@@ -25,7 +25,8 @@ TEST(Contraction, IsOffOnEveryIsa) {
   PreparedQuery query(DType::f64, 9);
   query.load(DType::f64, reinterpret_cast<const std::byte*>(x.data()));
   for (const Isa isa : available_isas()) {
-    const auto& by_type = distance_kernels(isa).keys[static_cast<int>(Metric::inner_product)];
+    const auto& by_type =
+        distance_kernels(isa).metrics[static_cast<int>(Metric::inner_product)].keys;
     double key = NAN;
     by_type[static_cast<int>(DType::f64)]({.query = query.data(),
                                            .rows = reinterpret_cast<const std::byte*>(y.data()),

@@ -38,7 +38,6 @@ class NumberVerifier final : public Verifier {
     }
     EXPECT_EQ(next, out.size());
   }
-  std::string name() const override { return "numbers"; }
 
   mutable std::atomic<int> calls{0};
 };
@@ -80,7 +79,8 @@ TEST(Scan, AnyGridGivesTheDefinition) {
           Monitor monitor(context, kQueries * kRows);
           TopKSink sink({0, kQueries}, 10);
           const ScanGrid grid{{0, kQueries}, {0, kRows}, query_tile, row_tile, row_parts, threads};
-          const ScanCounts counts = scan(grid, PerfectFilter(), NumberVerifier(), sink, monitor);
+          const ScanCounts counts =
+              scan(grid, RowSet::all(), PerfectFilter(), NumberVerifier(), sink, monitor);
           EXPECT_EQ(counts.considered, kQueries * kRows);
           EXPECT_LE(counts.verified, counts.considered);
           for (std::int64_t query = 0; query < kQueries; ++query) {
@@ -99,7 +99,7 @@ TEST(Scan, OneVirtualCallABlock) {
   TopKSink sink({0, kQueries}, 10);
   const NumberVerifier verifier;
   const ScanGrid grid{{0, kQueries}, {0, kRows}, 23, 500, 1, 1};
-  const ScanCounts counts = scan(grid, PerfectFilter(), verifier, sink, monitor);
+  const ScanCounts counts = scan(grid, RowSet::all(), PerfectFilter(), verifier, sink, monitor);
   EXPECT_EQ(verifier.calls, 2);
   EXPECT_LT(counts.verified, counts.considered) << "the second block meets a threshold";
 }

@@ -1,4 +1,4 @@
-#include "scan/matrix_verifier.hpp"
+#include "search/matrix_verifier.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,16 +20,13 @@ bool all_finite(std::span<const double> keys) {
 
 MatrixVerifier::MatrixVerifier(Metric metric, const DistanceKernels& kernels, Piece queries,
                                Piece base)
-    : metric_(metric),
-      kernels_(kernels),
-      queries_(queries),
+    : queries_(queries),
       base_(base),
-      kernel_(kernels.keys[static_cast<std::size_t>(metric)]
-                          [static_cast<std::size_t>(base.view.dtype())]) {}
+      kernel_(kernels.metrics[static_cast<std::size_t>(metric)]
+                  .keys[static_cast<std::size_t>(base.view.dtype())]) {}
 
-std::string MatrixVerifier::name() const {
-  return fmt::format("{}/{}/{}", to_string(metric_), to_string(base_.view.dtype()),
-                     to_string(kernels_.isa));
+std::string kernel_name(Metric metric, DType dtype, Isa isa) {
+  return fmt::format("{}/{}/{}", to_string(metric), to_string(dtype), to_string(isa));
 }
 
 void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> /*thresholds*/,

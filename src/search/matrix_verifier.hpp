@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
@@ -7,6 +9,9 @@
 #include "scan/verifier.hpp"
 
 namespace nearfield {
+
+// "sqeuclidean/f32/avx2"
+std::string kernel_name(Metric metric, DType dtype, Isa isa);
 
 // Keys of a metric over two matrices, each a piece of a larger one.
 class MatrixVerifier final : public Verifier {
@@ -19,20 +24,17 @@ class MatrixVerifier final : public Verifier {
     const std::byte* row(std::int64_t i) const { return view.row(i - first); }
   };
 
-  // `kernels` must outlive it and have an entry for the metric and the base's type.
+  // `kernels` must have an entry for the metric and the base's type.
   MatrixVerifier(Metric metric, const DistanceKernels& kernels, Piece queries, Piece base);
 
   void keys(const Candidates& candidates, std::span<const double> thresholds,
             std::span<double> out) const override;
-  std::string name() const override;
 
  private:
   // Keys that are not finite: says which belong to rows that are not, and which only overflowed.
   void settle_not_finite(const Candidates& candidates, std::int64_t query,
                          std::span<double> keys) const;
 
-  Metric metric_;
-  const DistanceKernels& kernels_;
   Piece queries_;
   Piece base_;
   KeyKernel kernel_;

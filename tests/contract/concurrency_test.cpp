@@ -1,0 +1,62 @@
+// Searches side by side, and in forked children.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nearfield/knn.hpp>
+
+#include "tests/oracle/compare.hpp"
+#include "tests/oracle/data.hpp"
+#include "tests/oracle/oracle.hpp"
+
+namespace nearfield::contract {
+namespace {
+
+struct Problem {
+  Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 3000, 40, 1});
+  Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 60, 40, 2});
+  oracle::Answer want = oracle::knn(queries, base, {});
+
+  std::string search(int threads) const {
+    return oracle::difference(knn(queries, base, {}, {.threads = threads}), want);
+  }
+};
+
+TEST(Concurrency, ReadersShareABaseAndGetTheSameAnswers) {
+  const Problem problem;
+  std::atomic<int> wrong{0};
+  std::vector<std::jthread> readers;
+  for (int reader = 0; reader < 4; ++reader) {
+    readers.emplace_back([&, reader] {
+      for (int i = 0; i < 5; ++i) wrong += problem.search(1 + reader) != "";
+    });
+  }
+  readers.clear();  // joins
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Concurrency, AChildForkedDuringSearchesFindsTheAnswer) {
+  const Problem problem;
+  std::atomic<bool> stop{false};
+  std::jthread searching([&] {
+    while (!stop) EXPECT_EQ(problem.search(2), "");
+  });
+  for (int fork_number = 0; fork_number < 5; ++fork_number) {
+    const pid_t child = fork();
+    if (child == 0) _exit(problem.search(2) == "" ? 0 : 1);
+    int status = -1;
+    for (int waited = 0; waited < 2000 && waitpid(child, &status, WNOHANG) == 0; ++waited) {
+      usleep(10'000);
+    }
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "fork " << fork_number;
+  }
+  stop = true;
+}
+
+}  // namespace
+}  // namespace nearfield::contract

@@ -1,0 +1,38 @@
+#include "distance/kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace nearfield {
+namespace {
+
+// The label of an Isa against what the code says of itself from inside its namespace.
+TEST(Kernels, AreThoseOfTheirIsa) {
+  const std::map<Isa, std::set<std::string>> names{{Isa::scalar, {"SCALAR", "EMU128"}},
+                                                   {Isa::ssse3, {"SSSE3"}},
+                                                   {Isa::avx2, {"AVX2"}},
+                                                   {Isa::avx512, {"AVX3"}},
+                                                   {Isa::avx512icl, {"AVX3_DL"}},
+                                                   {Isa::neon, {"NEON"}}};
+  std::set<KeyKernel> seen;
+  for (const Isa isa : available_isas()) {
+    const DistanceKernels& table = distance_kernels(isa);
+    EXPECT_EQ(table.isa, isa);
+    for (const MetricInfo& metric : metrics()) {
+      const MetricKernels& kernels = table.metrics[static_cast<std::size_t>(metric.metric)];
+      EXPECT_TRUE(names.at(isa).contains(kernels.target))
+          << to_string(isa) << " runs " << kernels.target;
+      for (const KeyKernel kernel : kernels.keys) {
+        if (kernel != nullptr) {
+          EXPECT_TRUE(seen.insert(kernel).second) << "shared kernel";
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nearfield

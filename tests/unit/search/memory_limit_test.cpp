@@ -1,0 +1,102 @@
+// The limit is kept, measured by counting what is allocated and not by asking the plan.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include <nearfield/knn.hpp>
+
+#include "tests/oracle/data.hpp"
+
+#pragma GCC diagnostic ignored "-Wpragmas"                // clang does not know the next
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // malloc and free are the pair here
+
+namespace {
+
+std::atomic<std::int64_t> allocated{0};
+std::atomic<std::int64_t> peak{0};
+
+void* count(void* memory) {
+  const std::int64_t now = allocated +=
+      memory != nullptr ? static_cast<std::int64_t>(malloc_usable_size(memory)) : 0;
+  std::int64_t before = peak;
+  while (now > before && !peak.compare_exchange_weak(before, now)) {
+  }
+  return memory;
+}
+
+void release(void* memory) {
+  if (memory != nullptr) allocated -= static_cast<std::int64_t>(malloc_usable_size(memory));
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  if (void* const memory = count(std::malloc(size))) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return count(std::aligned_alloc(static_cast<std::size_t>(alignment), size));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (void* const memory = operator new(size, alignment, std::nothrow)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+
+namespace nearfield {
+namespace {
+
+// Bytes the search allocates at its worst moment.
+std::int64_t measure(const RowSource& queries, const RowSource& base, const KnnOptions& options,
+                     const Context& context) {
+  const std::int64_t before = allocated;
+  peak = before;
+  const Neighbors result = knn(queries, base, options, context);
+  EXPECT_EQ(result.queries, queries.rows());
+  return peak - before;
+}
+
+TEST(MemoryLimit, IsKept) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 30'011, 24, 1});
+  const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 300, 24, 2});
+  const std::vector<std::uint64_t> words(30'011 / 64 + 1, 0x5555'5555'5555'5555);
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = 0; id < 30'011; id += 2) ids.push_back(id);
+  // oneTBB's own memory is its workers', not the search's: it is there from here on.
+  knn(queries, base, {}, {.threads = 2});
+
+  int runs = 0;
+  for (const RowFilter& filter : {RowFilter(), RowFilter::bitset(words), RowFilter::list(ids)}) {
+    for (const std::int64_t k : {1, 10, 500}) {
+      for (const int threads : {1, 2}) {
+        for (const bool in_memory : {true, false}) {
+          for (const std::int64_t spare : {400'000, 1'000'000, 20'000'000}) {
+            const KnnOptions options{.k = k, .filter = filter};
+            Context context{.threads = threads};
+            context.memory_limit =
+                spare + 300 * k * 20 + static_cast<std::int64_t>(filter.ids().size_bytes());
+            const MatrixRows rows(base);
+            const data::PiecewiseRows pieces(base);
+            const RowSource& source = in_memory ? static_cast<const RowSource&>(rows) : pieces;
+            EXPECT_LE(measure(MatrixRows(queries), source, options, context), *context.memory_limit)
+                << "k " << k << ", threads " << threads << ", in memory " << in_memory << ", spare "
+                << spare << ", filter " << static_cast<int>(filter.kind());
+            ++runs;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(runs, 108);
+}
+
+}  // namespace
+}  // namespace nearfield
