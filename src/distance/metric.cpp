@@ -14,9 +14,11 @@ namespace {
 // The metrics' own words about themselves, read as plain C++.
 namespace plain {
 
-inline double square_root(double x) { return std::sqrt(x); }
-
+// Not sorted: the metrics need what is above them.
+// clang-format off
+#include "distance/scalar_operations.h"
 #include "distance/all_metrics.inc"
+// clang-format on
 
 }  // namespace plain
 

@@ -119,6 +119,28 @@ double cosine_key(const std::vector<double>& x, const std::vector<double>& y) {
   return -dot(x, y) / std::sqrt(nx * ny);
 }
 
+double absolute_distance(const std::vector<double>& x, const std::vector<double>& y) {
+  return sum(x.size(), [&](std::size_t i) { return std::abs(x[i] - y[i]); });
+}
+
+double largest_difference(const std::vector<double>& x, const std::vector<double>& y) {
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    largest = std::max(largest, std::abs(x[i] - y[i]));
+  }
+  return largest;
+}
+
+double jaccard_distance(const std::vector<double>& x, const std::vector<double>& y) {
+  double both = 0;
+  double either = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    both += x[i] != 0 && y[i] != 0 ? 1 : 0;
+    either += x[i] != 0 || y[i] != 0 ? 1 : 0;
+  }
+  return either == 0 ? 0 : (either - both) / either;
+}
+
 double differing_bits(const std::vector<double>& x, const std::vector<double>& y) {
   double count = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -140,6 +162,12 @@ double raw_key(Metric metric, const std::vector<double>& x, const std::vector<do
       return cosine_key(x, y);
     case Metric::hamming:
       return differing_bits(x, y);
+    case Metric::l1:
+      return absolute_distance(x, y);
+    case Metric::linf:
+      return largest_difference(x, y);
+    case Metric::jaccard:
+      return jaccard_distance(x, y);
     default:
       throw std::logic_error("the oracle does not know this metric");
   }
@@ -217,6 +245,9 @@ bool knows(Metric metric) {
     case Metric::inner_product:
     case Metric::cosine:
     case Metric::hamming:
+    case Metric::l1:
+    case Metric::linf:
+    case Metric::jaccard:
       return true;
     default:
       return false;

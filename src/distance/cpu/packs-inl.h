@@ -32,7 +32,22 @@ NEARFIELD_PACK_OPERATOR(Numbers, -, Sub)
 NEARFIELD_PACK_OPERATOR(Numbers, *, Mul)
 NEARFIELD_PACK_OPERATOR(Words, +, Add)
 NEARFIELD_PACK_OPERATOR(Words, ^, Xor)
+NEARFIELD_PACK_OPERATOR(Words, |, Or)
 #undef NEARFIELD_PACK_OPERATOR
+
+HWY_INLINE Numbers absolute(Numbers a) {
+  for (std::size_t i = 0; i < kParts; ++i) a.part[i] = hn::Abs(a.part[i]);
+  return a;
+}
+
+// NaN if either is: x86's own maximum takes the second operand then, and would lose the first.
+HWY_INLINE Numbers larger(Numbers a, Numbers b) {
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const auto keep = hn::Or(hn::Gt(a.part[i], b.part[i]), hn::IsNaN(a.part[i]));
+    a.part[i] = hn::IfThenElse(keep, a.part[i], b.part[i]);
+  }
+  return a;
+}
 
 HWY_INLINE Words population_count(Words a) {
   for (std::size_t i = 0; i < kParts; ++i) a.part[i] = hn::PopulationCount(a.part[i]);

@@ -10,7 +10,6 @@
 using u8 = unsigned char;
 using u64 = unsigned long long;
 NEARFIELD_INLINE u64 thread_index() { return u64{blockIdx.x} * blockDim.x + threadIdx.x; }
-NEARFIELD_INLINE double square_root(double x) { return sqrt(x); }
 NEARFIELD_INLINE u64 population_count(u64 x) { return static_cast<u64>(__popcll(x)); }
 #elif defined(__OPENCL_CPP_VERSION__)
 #define NEARFIELD_INLINE inline
@@ -19,13 +18,16 @@ NEARFIELD_INLINE u64 population_count(u64 x) { return static_cast<u64>(__popcll(
 using u8 = uchar;
 using u64 = ulong;
 NEARFIELD_INLINE u64 thread_index() { return get_global_id(0); }
-NEARFIELD_INLINE double square_root(double x) { return sqrt(x); }
 NEARFIELD_INLINE u64 population_count(u64 x) { return popcount(x); }
 #endif
 
 namespace nearfield {
 
+// Not sorted: the metrics need what is above them.
+// clang-format off
+#include "distance/scalar_operations.h"
 #include "distance/all_metrics.inc"
+// clang-format on
 #include "distance/sum_tree.h"
 
 // N: what the metric adds up; T: what memory holds.

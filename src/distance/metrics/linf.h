@@ -1,0 +1,18 @@
+// Chebyshev distance: the largest |x - y|.
+struct linf {
+  static constexpr MetricInput input = MetricInput::numbers;
+  static constexpr Reported reported = Reported::key;
+  static constexpr int sums = 1;
+
+  template <class N>
+  NEARFIELD_INLINE static void accumulate(N* sum, N x, N y) {
+    sum[0] = larger(sum[0], absolute(x - y));
+  }
+
+  template <class N>
+  NEARFIELD_INLINE static N combine(N a, N b) {
+    return larger(a, b);
+  }
+
+  NEARFIELD_INLINE static double finish(const double* sum) { return sum[0]; }
+};
