@@ -19,18 +19,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How many threads work on tasks that are long enough for all of them to come.
+// How many threads come to work: each waits for the others, on a busy machine up to five seconds.
 int count_threads(int threads) {
   std::mutex mutex;
   std::set<std::thread::id> ids;
-  run_tasks(200, threads, [&](std::int64_t, int) {
+  std::atomic<int> count{0};
+  const auto deadline = std::chrono::steady_clock::now() + 5s;
+  run_tasks(threads, threads, [&](std::int64_t, int) {
     {
       const std::lock_guard lock(mutex);
       ids.insert(std::this_thread::get_id());
+      count = static_cast<int>(ids.size());
     }
-    std::this_thread::sleep_for(1ms);
+    while (count < threads && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(1ms);
+    }
   });
-  return static_cast<int>(ids.size());
+  return count;
 }
 
 // The value that `body` returns in a forked child; -1 if the child does not end within 20 s.
