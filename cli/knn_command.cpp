@@ -91,11 +91,11 @@ std::string isa_names() {
 }
 
 void add_input_options(CLI::App& app, KnnArguments& args) {
-  add_path(app, "--queries", args.queries, "Vector file: .fbin, .f16bin, .u8bin or .i8bin")
+  add_path(app, "--queries", args.queries, "Vector file: .fbin and its kin, .fvecs, .bvecs, .npy")
       ->required();
   add_path(app, "--base", args.base, "Vector file to search, read in pieces")->required();
   add_parsed(app, "--bits", args.file.bits, count_within(1, kMaxCols),
-             "Both files are .u8bin of packed bits, N a row")
+             "The bytes of both files are packed bits, N a row")
       ->type_name("N");
   add_path(app, "--filter", args.filter, "Search only the base rows whose ids are in this .ibin");
 }

@@ -1,5 +1,12 @@
-// Vector files: .fbin (f32), .f16bin, .u8bin, .i8bin: uint32 rows, uint32 columns, then the rows,
-// all little-endian. .ibin is the same with int32 and holds ids.
+// Vector files. The ending of the name says the format; everything is little-endian.
+//
+//   .fbin (f32), .f16bin,      uint32 rows, uint32 columns, then the rows (big-ann, cuVS).
+//   .u8bin, .i8bin             .ibin is the same with int32, and holds ids.
+//   .fvecs (f32), .bvecs (u8)  For each row an int32, its number of values, then the values. All
+//                              rows must have the same number; a file of 0 rows does not know it,
+//                              and has 0 columns. .ivecs is the same with int32, and holds ids.
+//   .npy                       numpy's arrays of two dimensions, in C order: f64, f32, f16, u8, i8,
+//                              or ids, int32 or int64, of one dimension or two.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +21,45 @@
 namespace nearfield {
 
 struct FileOptions {
-  // If not 0, the bytes of a .u8bin are packed bits, this many a row.
+  // If not 0, the bytes of a file of u8 are packed bits, this many a row.
   std::int64_t bits = 0;
 };
 
-// Opens a file for reading in pieces: no more of it is in memory than is asked for. The header is
-// checked against the size of the file before anything is allocated.
+// Opens a file for reading in pieces: no more of it is in memory than is asked for. What it says it
+// holds is checked against its size before anything is allocated; the number of values before each
+// row of a .fvecs or .bvecs is checked when the row is read.
+//
+// A .npy is mapped, and `in_memory()` is the file itself. A mapped file that another program cuts
+// short while it is searched ends the process with SIGBUS: replace such files whole, by renaming.
 std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions& options = {});
 
-// All of it.
+// All of it. Nothing is mapped.
 Matrix read_matrix(const std::string& path, const FileOptions& options = {});
 
-// All ids of an .ibin, row after row, -1 where a row had fewer.
+// All ids of a file, row after row, -1 where a row had fewer.
 std::vector<std::int64_t> read_ids(const std::string& path);
 
 // Both write beside the target and rename, so that a reader sees the old file or the new one.
-// The ending of the name must be that of the matrix's type. A device or a pipe (/dev/null,
-// /dev/stdout) has no ending and is written directly.
+// The ending of the name must be that of a format that holds the matrix's type: f64 is written only
+// as .npy, bf16 not at all. Ids are int64 in a .npy, else int32. A device or a pipe
+// (/dev/null, /dev/stdout) has no ending and is written directly, in the first format above that
+// holds the type.
 void write_matrix(const std::string& path, MatrixView matrix);
 void write_ids(const std::string& path, std::span<const std::int64_t> ids, std::int64_t rows,
                std::int64_t cols);
+
+// big-ann's ground truth, in one file: uint32 rows, uint32 k, all ids (uint32), then all distances
+// (float32). Such files have no ending of their own, so that none is looked at.
+struct Truth {
+  std::int64_t rows = 0;
+  std::int64_t k = 0;
+  // rows x k; where a row had fewer: -1, in the file the largest uint32.
+  std::vector<std::int64_t> ids;
+  std::vector<float> distances;  // rows x k
+};
+
+Truth read_truth(const std::string& path);
+void write_truth(const std::string& path, std::span<const std::int64_t> ids,
+                 std::span<const float> distances, std::int64_t rows, std::int64_t k);
 
 }  // namespace nearfield

@@ -11,6 +11,9 @@ inline constexpr int kMaxThreads = 1024;
 // Cores this process may use: CPU affinity, and the cgroup's quota rounded up.
 int usable_cores();
 
+// The threads a context asks for: 0 means usable_cores(). Throws for a number out of range.
+int resolve_threads(int threads);
+
 // task: 0 to count - 1, each run once. worker: 0 to threads - 1, never two tasks at once, so that
 // it can index scratch memory.
 using TaskBody = std::function<void(std::int64_t task, int worker)>;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/fail.hpp"
 #include "core/tasks.hpp"
 
 namespace nearfield {
@@ -36,6 +37,14 @@ int usable_cores() {
   // A quota is set from outside and rarely changes; an affinity the process sets itself.
   static const int by_quota = cores_by_quota();
   return std::clamp(std::min(cores_by_affinity(), by_quota), 1, kMaxThreads);
+}
+
+int resolve_threads(int threads) {
+  if (threads < 0 || threads > kMaxThreads) {
+    fail(ErrorCode::invalid_argument, "threads are 0 (all cores) to {}, got {}", kMaxThreads,
+         threads);
+  }
+  return threads == 0 ? usable_cores() : threads;
 }
 
 }  // namespace nearfield

@@ -1,6 +1,7 @@
 #include "io/file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,6 +124,21 @@ void InputFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
            path_, done, out.size(), offset, size_);
     }
     done += static_cast<std::size_t>(got);
+  }
+}
+
+Mapping InputFile::map() const {
+  const auto size = static_cast<std::size_t>(size_);
+  void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd_.get(), 0);
+  if (data == MAP_FAILED) {
+    fail_errno(path_, "map its {} bytes", size);
+  }
+  return {static_cast<const std::byte*>(data), size};
+}
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) {
+    ::munmap(const_cast<std::byte*>(data_), size_);
   }
 }
 

@@ -1,4 +1,5 @@
-// Files of the operating system: reading at an offset, and writing that replaces a file whole.
+// Files of the operating system: reading at an offset, mapping, and writing that replaces a file
+// whole.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,27 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+// The bytes of a file, read-only, in memory as they are touched. If the file becomes shorter,
+// touching what is gone ends the process with SIGBUS.
+class Mapping {
+ public:
+  Mapping(const std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  Mapping(Mapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~Mapping();
+
+  const std::byte* data() const { return data_; }
+
+ private:
+  const std::byte* data_;
+  std::size_t size_;
+};
+
 // A regular file, whose size was taken when it was opened.
 class InputFile {
  public:
@@ -40,6 +62,9 @@ class InputFile {
 
   // Fills `out`, or throws. Safe from several threads at once.
   void read_at(std::int64_t offset, std::span<std::byte> out) const;
+
+  // All of it, which must be at least a byte. Outlives this.
+  Mapping map() const;
 
  private:
   std::string path_;

@@ -2,6 +2,7 @@
 
 #include "core/checked.hpp"
 #include "core/decode.hpp"
+#include "search/engine.hpp"
 
 namespace nearfield {
 namespace {
@@ -54,17 +55,14 @@ void check_filter(const RowFilter& filter, std::int64_t rows) {
 
 }  // namespace
 
-void check_arguments(const RowSource& queries, const RowSource& base, const KnnOptions& options) {
-  if (options.k < 0 || options.k > kMaxRows) {
-    fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, options.k);
-  }
-  check_columns(queries, base);
-  check_types(queries, base, options.metric);
-  check_filter(options.filter, base.rows());
-  if (options.exclude_self && queries.rows() != base.rows()) {
+void check_arguments(const SearchInput& input) {
+  check_columns(input.queries, input.base);
+  check_types(input.queries, input.base, input.metric);
+  check_filter(input.filter, input.base.rows());
+  if (input.exclude_self && input.queries.rows() != input.base.rows()) {
     fail(ErrorCode::invalid_argument,
          "exclude_self takes query i for row i, but there are {} queries and {} rows",
-         queries.rows(), base.rows());
+         input.queries.rows(), input.base.rows());
   }
 }
 

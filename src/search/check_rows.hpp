@@ -3,12 +3,14 @@
 
 #include <string_view>
 
-#include <nearfield/knn.hpp>
+#include <nearfield/matrix.hpp>
 
 namespace nearfield {
 
+struct SearchInput;
+
 // Shapes, types, filter: everything that can be said without reading a row.
-void check_arguments(const RowSource& queries, const RowSource& base, const KnnOptions& options);
+void check_arguments(const SearchInput& input);
 
 // Unused bits are zero; with check_finite, all values are finite. `first` is the number of the
 // first row, `what` names the matrix in the message.

@@ -3,11 +3,11 @@
 
 #include <nearfield/knn.hpp>
 
-#include "search/knn_plan.hpp"
+#include "search/plan.hpp"
 
 namespace nearfield {
 
 Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
-              const Context& context, const KnnTuning& tuning);
+              const Context& context, const Tuning& tuning);
 
 }  // namespace nearfield

@@ -106,6 +106,13 @@ oracle::Answer expected(MatrixView queries, MatrixView base, const KnnOptions& o
   return oracle::answer_of(knn(queries, base, options, forced(available_isas().front())));
 }
 
+std::string mismatch(const Ranges& got, const oracle::RangeAnswer& want) {
+  ++compared_with_oracle;
+  isas_compared |= bit_of(got.stats.plan.isa);
+  const std::string difference = oracle::difference(got, want);
+  return difference.empty() && !got.exact ? "the answer is right but not marked exact" : difference;
+}
+
 std::string mismatch(const Neighbors& got, const oracle::Answer& want, Metric metric) {
   if (oracle::knows(metric)) {
     ++compared_with_oracle;

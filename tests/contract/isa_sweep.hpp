@@ -34,6 +34,9 @@ oracle::Answer expected(MatrixView queries, MatrixView base, const KnnOptions& o
 // for the last line if `want` comes from the oracle.
 std::string mismatch(const Neighbors& got, const oracle::Answer& want, Metric metric);
 
+// Likewise, for metrics the oracle knows.
+std::string mismatch(const Ranges& got, const oracle::RangeAnswer& want);
+
 // Close to the smallest limit that the search accepts, at most twice its working memory.
 std::int64_t small_memory_limit(const RowSource& queries, const RowSource& base,
                                 const KnnOptions& options, Context context);

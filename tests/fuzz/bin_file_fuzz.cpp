@@ -1,98 +1,17 @@
-// Any bytes as a vector file: read whole and in pieces, to the same rows, or an Error.
-// The first byte of the input chooses ending and bits, the rest is the file.
-#include <algorithm>
+// Any bytes as a .fbin or one of its kind: rows or ids, or an Error.
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <string>
 
-#include <nearfield/error.hpp>
-#include <nearfield/files.hpp>
+#include "fuzz_files.hpp"
 
 namespace {
-
-using nearfield::Matrix;
-using nearfield::MatrixView;
 
 constexpr std::array kEndings{".fbin", ".f16bin", ".u8bin", ".i8bin", ".ibin", ".other"};
 constexpr std::array<std::int64_t, 8> kBits{0, 0, 0, 1, 8, 12, 64, -1};
 
-// In memory where there is such a folder; the same few names throughout, since a name is read by
-// its ending.
-class Folder {
- public:
-  Folder() {
-    const bool in_memory = std::filesystem::is_directory("/dev/shm");
-    std::string pattern = in_memory ? "/dev/shm/nearfield.XXXXXX" : "/tmp/nearfield.XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      std::abort();
-    }
-    folder_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  std::string put(const std::string& name, const std::uint8_t* data, std::size_t size) const {
-    const std::string path = folder_ / name;
-    std::FILE* const file = std::fopen(path.c_str(), "wb");
-    if (file == nullptr || std::fwrite(data, 1, size, file) != size || std::fclose(file) != 0) {
-      std::abort();
-    }
-    return path;
-  }
-
- private:
-  std::filesystem::path folder_;
-};
-
-void expect_rows_equal(MatrixView a, MatrixView b) {
-  const auto bytes = static_cast<std::size_t>(nearfield::row_bytes(a.dtype(), a.cols()));
-  for (std::int64_t i = 0; i < a.rows(); ++i) {
-    if (std::memcmp(a.row(i), b.row(i), bytes) != 0) {
-      std::abort();
-    }
-  }
-}
-
-void read_vectors(const std::string& path, const nearfield::FileOptions& options) {
-  const auto source = nearfield::open_rows(path, options);
-  const Matrix whole = nearfield::read_matrix(path, options);
-  for (const auto layout : {Matrix::Layout::dense, Matrix::Layout::aligned_rows}) {
-    Matrix buffer(source->dtype(), 3, source->cols(), layout);
-    for (std::int64_t first = 0; first < source->rows(); first += buffer.rows()) {
-      const std::int64_t count = std::min(buffer.rows(), source->rows() - first);
-      source->read(first, count, buffer, 0);
-      expect_rows_equal(buffer.view().slice(0, count), whole.view().slice(first, count));
-    }
-  }
-}
-
-template <class Call>
-void allow_error(Call call) {
-  try {
-    call();
-  } catch (const nearfield::Error&) {
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Folder folder;
-  if (size == 0) {
-    return 0;
-  }
-  const std::size_t choice = data[0];
-  const std::string name = std::string("a") + kEndings[choice % kEndings.size()];
-  const nearfield::FileOptions options{kBits[choice / kEndings.size() % kBits.size()]};
-  const std::string path = folder.put(name, data + 1, size - 1);
-  allow_error([&] { read_vectors(path, options); });
-  allow_error([&] { nearfield::read_ids(path); });
-  return 0;
+  return nearfield::fuzz::read_as(kEndings, kBits, data, size);
 }

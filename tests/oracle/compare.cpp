@@ -31,6 +31,14 @@ std::string slot_text(std::int64_t id, double key, float distance) {
   return fmt::format("id {} key {} ({:a}) distance {} ({:a})", id, key, key, distance, distance);
 }
 
+template <class Got, class Want>
+bool same_slot(const Got& got, const Want& want, std::size_t i) {
+  return got.ids[i] == want.ids[i] &&
+         std::bit_cast<std::uint64_t>(got.keys[i]) == std::bit_cast<std::uint64_t>(want.keys[i]) &&
+         std::bit_cast<std::uint32_t>(got.distances[i]) ==
+             std::bit_cast<std::uint32_t>(want.distances[i]);
+}
+
 template <class T>
 std::vector<T> head_of_rows(const std::vector<T>& all, std::int64_t rows, std::int64_t from,
                             std::int64_t to) {
@@ -49,12 +57,7 @@ std::string difference(const Neighbors& got, const Answer& want) {
     return shape;
   }
   for (std::size_t i = 0; i < want.ids.size(); ++i) {
-    const bool same =
-        got.ids[i] == want.ids[i] &&
-        std::bit_cast<std::uint64_t>(got.keys[i]) == std::bit_cast<std::uint64_t>(want.keys[i]) &&
-        std::bit_cast<std::uint32_t>(got.distances[i]) ==
-            std::bit_cast<std::uint32_t>(want.distances[i]);
-    if (!same) {
+    if (!same_slot(got, want, i)) {
       const std::size_t k = static_cast<std::size_t>(want.k);
       return fmt::format("query {}, position {}: {}, expected {}", i / k, i % k,
                          slot_text(got.ids[i], got.keys[i], got.distances[i]),
@@ -64,6 +67,26 @@ std::string difference(const Neighbors& got, const Answer& want) {
   for (std::size_t i = 0; i < want.counts.size(); ++i) {
     if (got.counts[i] != want.counts[i]) {
       return fmt::format("query {}: count {}, expected {}", i, got.counts[i], want.counts[i]);
+    }
+  }
+  return "";
+}
+
+std::string difference(const Ranges& got, const RangeAnswer& want) {
+  if (got.offsets != want.offsets) {
+    return fmt::format("offsets: {} queries with {} results, expected {} with {}, or other counts",
+                       got.offsets.size(), got.ids.size(), want.offsets.size(), want.ids.size());
+  }
+  if (got.ids.size() != want.ids.size() || got.keys.size() != want.keys.size() ||
+      got.distances.size() != want.distances.size()) {
+    return fmt::format("sizes: {} ids, {} keys, {} distances, expected {}", got.ids.size(),
+                       got.keys.size(), got.distances.size(), want.ids.size());
+  }
+  for (std::size_t i = 0; i < want.ids.size(); ++i) {
+    if (!same_slot(got, want, i)) {
+      return fmt::format("result {}: {}, expected {}", i,
+                         slot_text(got.ids[i], got.keys[i], got.distances[i]),
+                         slot_text(want.ids[i], want.keys[i], want.distances[i]));
     }
   }
   return "";

@@ -13,6 +13,8 @@ namespace nearfield::oracle {
 // sentence naming the first query and position that differ, and both values.
 std::string difference(const Neighbors& got, const Answer& want);
 
+std::string difference(const Ranges& got, const RangeAnswer& want);
+
 // A result to compare others with: another ISA's, another thread count's.
 Answer answer_of(const Neighbors& neighbors);
 

@@ -182,14 +182,11 @@ bool is_similarity(Metric metric) {
   return metric == Metric::inner_product || metric == Metric::cosine;
 }
 
-float reported(Metric metric, double key) {
-  double value = key;
+double reported(Metric metric, double key) {
   if (metric == Metric::euclidean) {
-    value = std::sqrt(key);
-  } else if (is_similarity(metric)) {
-    value = -key + 0.0;
+    return std::sqrt(key);
   }
-  return static_cast<float>(value);
+  return is_similarity(metric) ? -key + 0.0 : key;
 }
 
 std::vector<bool> allowed_rows(const RowFilter& filter, std::int64_t rows) {
@@ -231,7 +228,7 @@ void append(Answer& answer, const std::vector<KeyAndId>& found, Metric metric) {
     const auto [key, id] = present ? found[static_cast<std::size_t>(i)] : KeyAndId(kInfinity, -1);
     answer.ids.push_back(id);
     answer.keys.push_back(key);
-    answer.distances.push_back(present ? reported(metric, key) : nothing);
+    answer.distances.push_back(present ? static_cast<float>(reported(metric, key)) : nothing);
   }
   answer.counts.push_back(count);
 }
@@ -264,6 +261,26 @@ Answer knn(MatrixView queries, MatrixView base, const KnnOptions& options) {
   for (std::int64_t i = 0; i < queries.rows(); ++i) {
     const Row& query = query_rows[static_cast<std::size_t>(i)];
     append(answer, all_sorted(query, i, base_rows, allowed, options), options.metric);
+  }
+  return answer;
+}
+
+RangeAnswer within(MatrixView queries, MatrixView base, double radius, const KnnOptions& options) {
+  const std::vector<Row> query_rows = decode(queries);
+  const std::vector<Row> base_rows = decode(base);
+  const std::vector<bool> allowed = allowed_rows(options.filter, base.rows());
+  RangeAnswer answer;
+  for (std::int64_t i = 0; i < queries.rows(); ++i) {
+    const Row& query = query_rows[static_cast<std::size_t>(i)];
+    for (const auto& [key, id] : all_sorted(query, i, base_rows, allowed, options)) {
+      const double value = reported(options.metric, key);
+      if (is_similarity(options.metric) ? value >= radius : value <= radius) {
+        answer.ids.push_back(id);
+        answer.keys.push_back(key);
+        answer.distances.push_back(static_cast<float>(value));
+      }
+    }
+    answer.offsets.push_back(static_cast<std::int64_t>(answer.ids.size()));
   }
   return answer;
 }

@@ -30,4 +30,15 @@ bool knows(Metric metric);
 // Takes valid arguments only (errors are the library's to find) and ignores check_finite.
 Answer knn(MatrixView queries, MatrixView base, const KnnOptions& options);
 
+// What Ranges must hold.
+struct RangeAnswer {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int64_t> ids;
+  std::vector<double> keys;
+  std::vector<float> distances;
+};
+
+// Likewise; k is not looked at.
+RangeAnswer within(MatrixView queries, MatrixView base, double radius, const KnnOptions& options);
+
 }  // namespace nearfield::oracle

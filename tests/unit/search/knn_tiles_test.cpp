@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "scan/top_k_sink.hpp"
 #include "search/knn.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
@@ -26,7 +27,7 @@ TEST(KnnTiles, AnySizeGivesTheOraclesAnswer) {
       for (const std::int64_t row_tile_bytes : {1, 500, 1 << 20}) {
         for (const std::int64_t budget : {20'000, 100'000, 1 << 30}) {
           context.threads = threads;
-          KnnTuning tuning;
+          Tuning tuning;
           tuning.block_pairs = block_pairs;
           tuning.row_tile_bytes = row_tile_bytes;
           tuning.default_budget = budget;
@@ -45,45 +46,46 @@ TEST(KnnTiles, AnySizeGivesTheOraclesAnswer) {
 }
 
 TEST(KnnPlan, OneQueryKeepsAllThreadsBusy) {
-  KnnShape shape;
+  SearchShape shape;
   shape.queries = 1;
   shape.rows = 1'000'000;
   shape.cols = 128;
-  shape.k = 10;
+  shape.sink_bytes = TopKSink::bytes_per_query(10);
   shape.base_row_bytes = 512;
   shape.threads = 8;
-  const Plan plan = plan_knn(shape, KnnTuning());
+  const Plan plan = make_plan(shape, Tuning());
   EXPECT_EQ(plan.threads, 8);
   EXPECT_GE(plan.row_parts, 8);
   EXPECT_GE(plan.row_tile, 16'384);
 }
 
 TEST(KnnPlan, SmallWorkStaysOnTheCaller) {
-  KnnShape shape;
+  SearchShape shape;
   shape.queries = 1;
   shape.rows = 1000;
   shape.cols = 16;
-  shape.k = 1;
+  shape.sink_bytes = TopKSink::bytes_per_query(1);
   shape.base_row_bytes = 64;
   shape.threads = 8;
-  EXPECT_EQ(plan_knn(shape, KnnTuning()).threads, 1);
+  EXPECT_EQ(make_plan(shape, Tuning()).threads, 1);
 }
 
 class KnnPlanLimits : public testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(KnnPlanLimits, FitsEveryLimitItAccepts) {
-  KnnShape shape;
+  SearchShape shape;
   shape.queries = GetParam().first;
   shape.rows = 10'000'000;
   shape.cols = 128;
-  shape.k = GetParam().second;
+  shape.sink_bytes = TopKSink::bytes_per_query(GetParam().second);
+  shape.result_bytes = shape.queries * GetParam().second * 20;
   shape.base_row_bytes = shape.base_buffer_bytes = shape.query_buffer_bytes = 512;
   shape.threads = 4;
   int accepted = 0;
   for (std::int64_t limit = 1 << 20; limit < std::int64_t{1} << 32; limit += limit / 50) {
     shape.memory_limit = limit;
     try {
-      const Plan plan = plan_knn(shape, KnnTuning());
+      const Plan plan = make_plan(shape, Tuning());
       EXPECT_LE(plan.result_bytes + plan.working_bytes, limit);
       ++accepted;
     } catch (const std::exception&) {
@@ -98,20 +100,20 @@ INSTANTIATE_TEST_SUITE_P(QueriesAndK, KnnPlanLimits,
                          testing::Values(std::pair(5000, 100), std::pair(10, 1'000'000)));
 
 TEST(KnnPlan, ManyQueriesOfAFewRowsShareABlock) {
-  KnnShape shape;
+  SearchShape shape;
   shape.queries = 100'000;
   shape.rows = 100;
   shape.cols = 8;
-  shape.k = 1;
+  shape.sink_bytes = TopKSink::bytes_per_query(1);
   shape.base_row_bytes = 8;
-  EXPECT_GE(plan_knn(shape, KnnTuning()).query_tile, 100);
+  EXPECT_GE(make_plan(shape, Tuning()).query_tile, 100);
 }
 
 #ifndef NEARFIELD_SANITIZED  // whose allocator ends the process instead of refusing
 TEST(KnnErrors, MemoryTheSystemRefusesIsAnError) {
   const Matrix base(DType::u8, 1000, 1);
   test::expect_error([&] { knn(base, base, {.k = std::int64_t{1} << 40}); },
-                     ErrorCode::memory_limit, {"bytes of results", "smaller k"});
+                     ErrorCode::memory_limit, {"bytes of results", "fewer results"});
 }
 #endif
 

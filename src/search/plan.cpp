@@ -1,11 +1,8 @@
-#include "search/knn_plan.hpp"
+#include "search/plan.hpp"
 
 #include <algorithm>
 
-#include <nearfield/results.hpp>
-
 #include "core/checked.hpp"
-#include "scan/top_k_sink.hpp"
 
 namespace nearfield {
 namespace {
@@ -15,28 +12,20 @@ constexpr std::int64_t kLeastChunkBytes = 16 << 10;
 constexpr std::int64_t kWorkerBytes = 1024;  // of a thread, whatever the shapes
 constexpr std::int64_t kCallBytes = 4096;    // of the call: names, buffers' alignment, tasks
 
-std::int64_t result_bytes(const KnnShape& shape) {
-  constexpr std::int64_t kSlot = sizeof(std::int64_t) + sizeof(double) + sizeof(float);
-  const std::int64_t slots = checked_mul(shape.queries, shape.k, "queries x k");
-  return checked_add(checked_mul(slots, kSlot, "bytes of the result"),
-                     shape.queries * static_cast<std::int64_t>(sizeof(std::int64_t)),
-                     "bytes of the result");
-}
-
 // Of all workers: keys and candidates of a block, the query as float64.
-std::int64_t scratch_bytes(const Plan& plan, const KnnShape& shape) {
+std::int64_t scratch_bytes(const Plan& plan, const SearchShape& shape) {
   const std::int64_t pairs = plan.query_tile * plan.row_tile;
   return plan.threads * (pairs * 12 + plan.query_tile * 16 + shape.cols * 8 + kWorkerBytes);
 }
 
 // Work too small to be worth waking threads for.
-bool runs_inline(std::int64_t pairs, const KnnShape& shape, const KnnTuning& tuning) {
+bool runs_inline(std::int64_t pairs, const SearchShape& shape, const Tuning& tuning) {
   const double values =
       static_cast<double>(pairs) * static_cast<double>(std::max<std::int64_t>(shape.cols, 8));
   return values * tuning.nanoseconds_per_value < tuning.inline_below_nanoseconds;
 }
 
-void choose_tiles(const KnnShape& shape, const KnnTuning& tuning, std::int64_t block_pairs,
+void choose_tiles(const SearchShape& shape, const Tuning& tuning, std::int64_t block_pairs,
                   Plan& plan) {
   const std::int64_t pairs = std::clamp(tuning.block_values / std::max<std::int64_t>(shape.cols, 1),
                                         std::int64_t{1}, block_pairs);
@@ -50,14 +39,14 @@ void choose_tiles(const KnnShape& shape, const KnnTuning& tuning, std::int64_t b
 }
 
 // Reading fewer at a time would cost more in calls than in bytes.
-std::int64_t least_chunk_rows(const KnnShape& shape) {
+std::int64_t least_chunk_rows(const SearchShape& shape) {
   const std::int64_t rows = kLeastChunkBytes / std::max<std::int64_t>(shape.base_row_bytes, 1);
   return std::clamp(rows, std::int64_t{1}, std::max<std::int64_t>(shape.rows, 1));
 }
 
 // One query keeps all threads busy only if the base is cut into parts, each with a sink of its own;
 // `bytes` are left for those.
-std::int64_t row_parts(const Plan& plan, const KnnTuning& tuning, std::int64_t sink_bytes,
+std::int64_t row_parts(const Plan& plan, const Tuning& tuning, std::int64_t sink_bytes,
                        std::int64_t bytes) {
   if (plan.threads == 1) return 1;
   const std::int64_t tiles = divide_up(plan.query_batch, plan.query_tile);
@@ -67,20 +56,22 @@ std::int64_t row_parts(const Plan& plan, const KnnTuning& tuning, std::int64_t s
   return std::clamp(wanted, std::int64_t{1}, std::max<std::int64_t>(most, 1));
 }
 
-[[noreturn]] void fail_memory(const KnnShape& shape, const Plan& plan, std::int64_t least) {
-  fail(ErrorCode::memory_limit,
-       "the search needs at least {} bytes ({} for {} x {} results, {} for the work of {} threads) "
-       "but the memory limit is {}: raise it, ask for fewer queries at a time or a smaller k",
-       least, plan.result_bytes, shape.queries, shape.k, least - plan.result_bytes, plan.threads,
-       *shape.memory_limit);
+[[noreturn]] void fail_memory(const SearchShape& shape, const Plan& plan, std::int64_t least) {
+  fail(
+      ErrorCode::memory_limit,
+      "the search needs at least {} bytes ({} for the results of {} queries, {} for the work of {} "
+      "threads) but the memory limit is {}: raise it, ask for fewer queries at a time or fewer "
+      "results of each",
+      least, plan.result_bytes, shape.queries, least - plan.result_bytes, plan.threads,
+      *shape.memory_limit);
 }
 
 }  // namespace
 
-Plan plan_knn(const KnnShape& shape, const KnnTuning& tuning) {
+Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
   Plan plan;
   plan.pairs = checked_mul(shape.queries, shape.rows, "queries x rows");
-  plan.result_bytes = result_bytes(shape);
+  plan.result_bytes = shape.result_bytes;
   plan.threads = runs_inline(plan.pairs, shape, tuning) ? 1 : shape.threads;
 
   const std::int64_t budget = shape.memory_limit
@@ -93,8 +84,7 @@ Plan plan_knn(const KnnShape& shape, const KnnTuning& tuning) {
     choose_tiles(shape, tuning, block_pairs /= 2, plan);
   }
 
-  const std::int64_t sink_bytes = TopKSink::bytes_per_query(std::min(shape.k, shape.rows));
-  const std::int64_t query_bytes = sink_bytes + shape.query_buffer_bytes;
+  const std::int64_t query_bytes = shape.sink_bytes + shape.query_buffer_bytes;
   const std::int64_t least_chunk = least_chunk_rows(shape);
   const std::int64_t scratch = scratch_bytes(plan, shape) + kCallBytes;
   const std::int64_t least = plan.result_bytes + shape.filter_bytes + scratch + query_bytes +
@@ -115,9 +105,9 @@ Plan plan_knn(const KnnShape& shape, const KnnTuning& tuning) {
   left -= plan.query_batch * query_bytes;
   plan.passes = divide_up(shape.queries, plan.query_batch);
   if (runs_inline(plan.query_batch * plan.base_chunk, shape, tuning)) plan.threads = 1;
-  plan.row_parts = row_parts(plan, tuning, sink_bytes, left);
+  plan.row_parts = row_parts(plan, tuning, shape.sink_bytes, left);
   plan.working_bytes = shape.filter_bytes + scratch + plan.base_chunk * shape.base_buffer_bytes +
-                       plan.query_batch * (query_bytes + (plan.row_parts - 1) * sink_bytes);
+                       plan.query_batch * (query_bytes + (plan.row_parts - 1) * shape.sink_bytes);
   return plan;
 }
 

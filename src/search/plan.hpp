@@ -9,7 +9,7 @@
 namespace nearfield {
 
 // Measured on two cores of a 5th-generation Xeon (48 KiB L1, 2 MiB L2), 100,000 x 128 f32.
-struct KnnTuning {
+struct Tuning {
   std::int64_t block_pairs = 16'384;        // keys of a block: 128 KiB, beside the rows in L2
   std::int64_t row_tile_bytes = 512 << 10;  // rows of a block, read once for each of its queries
   std::int64_t block_values = 1 << 23;      // at most 10 ms a block: cancel is due within 50
@@ -20,11 +20,12 @@ struct KnnTuning {
   double inline_below_nanoseconds = 100'000;  // an arena costs 18 us
 };
 
-struct KnnShape {
+struct SearchShape {
   std::int64_t queries = 0;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::int64_t k = 0;
+  std::int64_t sink_bytes = 0;  // of a query, while it is searched
+  std::int64_t result_bytes = 0;
   std::int64_t base_row_bytes = 0;
   std::int64_t base_buffer_bytes = 0;   // a row; 0 if the base is in memory already
   std::int64_t query_buffer_bytes = 0;  // likewise
@@ -34,6 +35,6 @@ struct KnnShape {
 };
 
 // Fills all of the plan but isa, filter, kernel and selector. Throws memory_limit.
-Plan plan_knn(const KnnShape& shape, const KnnTuning& tuning);
+Plan make_plan(const SearchShape& shape, const Tuning& tuning);
 
 }  // namespace nearfield

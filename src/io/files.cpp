@@ -1,0 +1,152 @@
+#include <nearfield/files.hpp>
+
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "io/file_rows.hpp"
+#include "io/format.hpp"
+#include "io/id_values.hpp"
+#include "io/recognise.hpp"
+#include "io/shape.hpp"
+
+namespace nearfield {
+namespace {
+
+struct OpenFile {
+  InputFile file;
+  const FileFormat& format;
+  FileLayout layout;
+};
+
+OpenFile open_file(const std::string& path) {
+  const FileFormat& format = format_of(path);
+  InputFile file(path);
+  const FileLayout layout = format.read_layout(file, format);
+  if (layout.cols == 0 && layout.rows > 0) {
+    reject(file, "says it has {} rows of 0 columns; only a file of 0 rows may have no columns",
+           layout.rows);
+  }
+  return {std::move(file), format, layout};
+}
+
+// What a search sees of the values.
+struct Vectors {
+  DType dtype;
+  std::int64_t cols;
+};
+
+Vectors bits_of(const std::string& path, const FileLayout& layout, std::int64_t bits) {
+  if (layout.value.dtype != DType::u8) {
+    fail(ErrorCode::invalid_argument,
+         "{}: bits = {} was given, but it holds {}; bits are in bytes (u8): {}", path, bits,
+         to_string(layout.value), endings_for(DType::bits));
+  }
+  if (bits < 0 || bits > kMaxCols) {
+    fail(ErrorCode::invalid_argument, "{}: bits = {} is not between 0 and {}", path, bits,
+         kMaxCols);
+  }
+  if (divide_up(bits, 8) != layout.cols) {
+    fail(ErrorCode::invalid_argument,
+         "{}: bits = {} need {} bytes a row, but the file has {} columns (bytes)", path, bits,
+         divide_up(bits, 8), layout.cols);
+  }
+  return {DType::bits, bits};
+}
+
+Vectors vectors_of(const std::string& path, const FileLayout& layout, std::int64_t bits) {
+  if (!layout.value.dtype) {
+    fail(ErrorCode::invalid_argument, "{}: holds {} ({} x {}), not vectors", path,
+         to_string(layout.value), layout.rows, layout.cols);
+  }
+  if (layout.rows > kMaxRows || layout.cols > kMaxCols) {
+    fail(ErrorCode::unsupported, "{}: has {} rows of {} columns, the limits are {} and {}", path,
+         layout.rows, layout.cols, kMaxRows, kMaxCols);
+  }
+  return bits == 0 ? Vectors{*layout.value.dtype, layout.cols} : bits_of(path, layout, bits);
+}
+
+std::int64_t most_id(const FileValue& value) {
+  return value.bytes == kIds64.bytes ? std::numeric_limits<std::int64_t>::max()
+                                     : std::numeric_limits<std::int32_t>::max();
+}
+
+void write_rows(OutputFile& file, MatrixView matrix, const FileLayout& layout) {
+  const std::int64_t bytes = row_bytes(matrix.dtype(), matrix.cols());
+  if (matrix.stride_bytes() == bytes && !layout.counted) {
+    file.write({matrix.row(0), static_cast<std::size_t>(matrix.rows() * bytes)});
+    return;
+  }
+  const auto count = static_cast<std::int32_t>(layout.cols);
+  for (std::int64_t i = 0; i < matrix.rows(); ++i) {
+    if (layout.counted) {
+      file.write(std::as_bytes(std::span(&count, 1)));
+    }
+    file.write({matrix.row(i), static_cast<std::size_t>(bytes)});
+  }
+}
+
+void write_header(OutputFile& file, const FileFormat& format, const FileLayout& layout) {
+  const std::string header = format.header(layout);
+  file.write(std::as_bytes(std::span(header)));
+}
+
+}  // namespace
+
+std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions& options) {
+  auto [file, format, layout] = open_file(path);
+  const auto [dtype, cols] = vectors_of(path, layout, options.bits);
+  if (format.mapped) {
+    return std::make_unique<MappedRows>(std::move(file), layout, dtype, cols);
+  }
+  return std::make_unique<FileRows>(std::move(file), layout, dtype, cols);
+}
+
+Matrix read_matrix(const std::string& path, const FileOptions& options) {
+  auto [file, format, layout] = open_file(path);
+  const auto [dtype, cols] = vectors_of(path, layout, options.bits);
+  const FileRows rows(std::move(file), layout, dtype, cols);
+  Matrix matrix(dtype, layout.rows, cols);
+  rows.read(0, layout.rows, matrix, 0);
+  return matrix;
+}
+
+std::vector<std::int64_t> read_ids(const std::string& path) {
+  const auto [file, format, layout] = open_file(path);
+  if (layout.value.dtype) {
+    fail(ErrorCode::invalid_argument, "{}: holds {} vectors, not ids ({} x {}); ids are in {}",
+         path, to_string(layout.value), layout.rows, layout.cols, endings_for(std::nullopt));
+  }
+  return read_id_values(file, layout);
+}
+
+void write_matrix(const std::string& path, MatrixView matrix) {
+  const FileFormat& format = format_to_write(path, matrix.dtype());
+  const FileValue& value = stored_value(format, matrix.dtype());
+  const std::int64_t cols = row_bytes(matrix.dtype(), matrix.cols()) / value.bytes;
+  const FileLayout layout{value, matrix.rows(), cols, 0, format.counted};
+  check_shape(path, layout.rows, layout.cols, format.most_rows, format.most_cols);
+  OutputFile file(path);
+  write_header(file, format, layout);
+  write_rows(file, matrix, layout);
+  file.commit();
+}
+
+void write_ids(const std::string& path, std::span<const std::int64_t> ids, std::int64_t rows,
+               std::int64_t cols) {
+  const FileFormat& format = format_to_write(path, std::nullopt);
+  const FileValue& value = stored_value(format, std::nullopt);
+  check_shape(path, rows, cols, format.most_rows, format.most_cols);
+  check_count(path, "ids", rows, cols, ids.size());
+  check_ids(path, ids, cols, most_id(value));
+  const FileLayout layout{value, rows, cols, 0, format.counted};
+  OutputFile file(path);
+  write_header(file, format, layout);
+  write_id_values(file, ids, layout);
+  file.commit();
+}
+
+}  // namespace nearfield

@@ -1,0 +1,121 @@
+#include "search/engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/tasks.hpp"
+#include "search/check_rows.hpp"
+#include "search/matrix_verifier.hpp"
+
+namespace nearfield {
+namespace {
+
+// Read between two looks at the cancel token: a few milliseconds.
+constexpr std::int64_t kReadBytes = 4 << 20;
+
+RowSet make_row_set(const SearchInput& input, const Monitor& monitor) {
+  const RowFilter& filter = input.filter;
+  RowSet set = filter.kind() == RowFilter::Kind::bitset ? RowSet::bitset(filter.words())
+               : filter.kind() == RowFilter::Kind::list
+                   ? RowSet::list(filter.ids(), input.base.rows(), monitor)
+                   : RowSet::all();
+  if (input.exclude_self) set.exclude_self();
+  return set;
+}
+
+// Rows of a source: in place if it is in memory, else read to the buffer.
+MatrixView fetch(const RowSource& source, Range rows, Matrix& buffer, const Monitor& monitor) {
+  if (const auto all = source.in_memory()) return all->slice(rows.begin, rows.size());
+  const std::int64_t piece = std::max<std::int64_t>(
+      kReadBytes / std::max<std::int64_t>(row_bytes(source.dtype(), source.cols()), 1), 1);
+  for (std::int64_t done = 0; done < rows.size(); done += piece) {
+    monitor.check();
+    source.read(rows.begin + done, std::min(piece, rows.size() - done), buffer, done);
+  }
+  return buffer.view().slice(0, rows.size());
+}
+
+Matrix buffer_for(const RowSource& source, std::int64_t rows) {
+  return source.in_memory() ? Matrix() : Matrix(source.dtype(), rows, source.cols());
+}
+
+}  // namespace
+
+Engine::Engine(const SearchInput& input, const Context& context)
+    : input_(input),
+      context_(context),
+      kernels_(distance_kernels(context.isa ? *context.isa : default_isa())) {
+  check_arguments(input);
+}
+
+void Engine::plan(std::int64_t sink_bytes, std::int64_t result_bytes, std::string selector,
+                  const Tuning& tuning) {
+  const auto buffer_bytes = [](const RowSource& rows) {
+    return rows.in_memory() ? 0 : row_bytes(rows.dtype(), rows.cols());
+  };
+  SearchShape shape;
+  shape.queries = input_.queries.rows();
+  shape.rows = input_.base.rows();
+  shape.cols = input_.base.cols();
+  shape.sink_bytes = sink_bytes;
+  shape.result_bytes = result_bytes;
+  shape.base_row_bytes = row_bytes(input_.base.dtype(), input_.base.cols());
+  shape.base_buffer_bytes = buffer_bytes(input_.base);
+  shape.query_buffer_bytes = buffer_bytes(input_.queries);
+  shape.filter_bytes = static_cast<std::int64_t>(input_.filter.ids().size_bytes());
+  shape.threads = resolve_threads(context_.threads);
+  shape.memory_limit = context_.memory_limit;
+  plan_ = make_plan(shape, tuning);
+  plan_.isa = kernels_.isa;
+  plan_.filter = filter_.name();
+  plan_.kernel = kernel_name(input_.metric, input_.base.dtype(), kernels_.isa);
+  plan_.selector = std::move(selector);
+}
+
+Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) {
+  monitor.check();
+  allowed_ = make_row_set(input_, monitor);
+  std::int64_t first = 0;
+  do {
+    const Range batch{first, std::min(first + plan_.query_batch, input_.queries.rows())};
+    const std::unique_ptr<Sink> sink = make(batch);
+    // Without queries there is nothing to find, but check_finite still speaks of the base.
+    if (batch.size() > 0 || input_.check_finite) run_batch(batch, *sink, monitor);
+    take(batch, *sink);
+    first = batch.end;
+  } while (first < input_.queries.rows());
+  monitor.finish();
+  return {plan_, counts_.considered, counts_.verified, monitor.seconds()};
+}
+
+void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
+  Matrix query_buffer = buffer_for(input_.queries, batch.size());
+  const MatrixView queries = fetch(input_.queries, batch, query_buffer, monitor);
+  check(queries, batch.begin, "queries", monitor);
+
+  const RowSource& base = input_.base;
+  Matrix base_buffer = buffer_for(base, plan_.base_chunk);
+  for (std::int64_t first = 0; first < base.rows(); first += plan_.base_chunk) {
+    const Range chunk{first, std::min(first + plan_.base_chunk, base.rows())};
+    const MatrixView rows = fetch(base, chunk, base_buffer, monitor);
+    if (batch.begin == 0) check(rows, first, "base", monitor);
+    const MatrixVerifier verifier(input_.metric, kernels_, {queries, batch.begin}, {rows, first});
+    const ScanGrid grid{batch,          chunk,           plan_.query_tile,
+                        plan_.row_tile, plan_.row_parts, plan_.threads};
+    const ScanCounts counts = scan(grid, allowed_, filter_, verifier, sink, monitor);
+    counts_.considered += counts.considered;
+    counts_.verified += counts.verified;
+  }
+}
+
+// In pieces, so that a cancelled search need not wait for the whole.
+void Engine::check(MatrixView rows, std::int64_t first, std::string_view what,
+                   const Monitor& monitor) const {
+  for (std::int64_t done = 0; done < rows.rows(); done += plan_.row_tile) {
+    const std::int64_t count = std::min(plan_.row_tile, rows.rows() - done);
+    check_rows(rows.slice(done, count), first + done, what, input_.check_finite);
+    monitor.check();
+  }
+}
+
+}  // namespace nearfield
