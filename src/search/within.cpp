@@ -1,6 +1,7 @@
 #include <nearfield/within.hpp>
 
 #include <cmath>
+#include <limits>
 
 #include "core/float_environment.hpp"
 #include "scan/range_sink.hpp"
@@ -8,6 +9,8 @@
 
 namespace nearfield {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A found row at its most: in a sink and in the result, both grown by doubling.
 constexpr std::int64_t kBytesPerFound =
@@ -21,12 +24,12 @@ double largest_key(Metric metric, double radius) {
     case Reported::similarity:
       return 0.0 - radius;
     case Reported::root: {
-      if (radius < 0) return -INFINITY;
+      if (radius < 0) return -kInfinity;
       // The square rounds, and a few keys around it share a root.
       double key = radius * radius;
       while (std::sqrt(key) > radius) key = std::nextafter(key, 0.0);
-      while (key < INFINITY && std::sqrt(std::nextafter(key, INFINITY)) <= radius) {
-        key = std::nextafter(key, INFINITY);
+      while (key < kInfinity && std::sqrt(std::nextafter(key, kInfinity)) <= radius) {
+        key = std::nextafter(key, kInfinity);
       }
       return key;
     }
