@@ -30,7 +30,7 @@ using KeyKernel = void (*)(const KeyJob&);
 
 // The kernels of one metric on one ISA.
 struct MetricKernels {
-  const char* target;  // Highway's name of what they were compiled for, from the place they were
+  const char* target;                       // Highway's namespace they were compiled in
   std::array<KeyKernel, kDTypeCount> keys;  // by DType; null where the metric does not read it
 };
 

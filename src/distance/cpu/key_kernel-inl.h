@@ -48,9 +48,11 @@ void compute_keys(const KeyJob& job) {
   }
 }
 
+// A constant: an initialiser that runs would run this target's instructions at the start of every
+// program, on any CPU.
 template <class M>
-MetricKernels kernels_of() {
-  const char* const target = hwy::TargetName(HWY_TARGET);
+constexpr MetricKernels kernels_of() {
+  constexpr const char* target = HWY_STR(HWY_NAMESPACE);
   if constexpr (M::input == MetricInput::bits) {
     return {target,
             {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, compute_keys<M, BitRow>}};

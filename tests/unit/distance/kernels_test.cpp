@@ -11,12 +11,12 @@ namespace {
 
 // The label of an Isa against what the code says of itself from inside its namespace.
 TEST(Kernels, AreThoseOfTheirIsa) {
-  const std::map<Isa, std::set<std::string>> names{{Isa::scalar, {"SCALAR", "EMU128"}},
-                                                   {Isa::ssse3, {"SSSE3"}},
-                                                   {Isa::avx2, {"AVX2"}},
-                                                   {Isa::avx512, {"AVX3"}},
-                                                   {Isa::avx512icl, {"AVX3_DL"}},
-                                                   {Isa::neon, {"NEON"}}};
+  const std::map<Isa, std::set<std::string>> names{{Isa::scalar, {"N_SCALAR", "N_EMU128"}},
+                                                   {Isa::ssse3, {"N_SSSE3"}},
+                                                   {Isa::avx2, {"N_AVX2"}},
+                                                   {Isa::avx512, {"N_AVX3"}},
+                                                   {Isa::avx512icl, {"N_AVX3_DL"}},
+                                                   {Isa::neon, {"N_NEON"}}};
   std::set<KeyKernel> seen;
   for (const Isa isa : available_isas()) {
     const DistanceKernels& table = distance_kernels(isa);
