@@ -20,7 +20,6 @@ struct Pool {
   std::mutex mutex;
   int active_calls = 0;
   bool lost = false;           // TBB here believes in workers that did not survive a fork
-  bool attached = false;       // a handle is held
   bool workers_alive = false;  // since TBB was last used and not shut down
   bool watching_forks = false;
   std::optional<tbb::task_scheduler_handle> handle;
@@ -39,12 +38,11 @@ Pool& pool() {
 void before_fork() {
   Pool& p = pool();
   p.mutex.lock();  // until after the fork: no call begins meanwhile
-  if (p.attached && !p.lost && p.active_calls == 0) {
+  if (p.handle && !p.lost && p.active_calls == 0) {
     p.more_than_cores.reset();
     // Fails while another living thread has used TBB: it keeps a reference until it ends.
     p.workers_alive = !tbb::finalize(*p.handle, std::nothrow);
     p.handle.reset();
-    p.attached = false;
   }
 }
 
@@ -67,9 +65,8 @@ class Call {
       pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
       p.watching_forks = true;
     }
-    if (!p.attached) {
+    if (!p.handle) {
       p.handle.emplace(tbb::attach{});
-      p.attached = true;
       p.workers_alive = true;
     }
     if (threads > usable_cores() && (threads > p.most_threads || !p.more_than_cores)) {

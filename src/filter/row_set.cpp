@@ -38,13 +38,6 @@ RowSet RowSet::list(std::span<const std::int64_t> ids, std::int64_t rows, const 
   return set;
 }
 
-std::string RowSet::name() const {
-  const std::string rows = kind_ == Kind::all      ? "all rows"
-                           : kind_ == Kind::bitset ? "rows of a bitset"
-                                                   : "rows of a list";
-  return exclude_self_ ? rows + ", self excluded" : rows;
-}
-
 template <class Use>
 void RowSet::for_each(Range rows, const Use& use) const {
   const std::span<const std::uint64_t> words = own_words_.empty() ? words_ : std::span(own_words_);

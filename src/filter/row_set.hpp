@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/monitor.hpp"
@@ -30,8 +29,6 @@ class RowSet {
 
   // Keeps of the candidates those that are in the set.
   void restrict(Candidates& candidates) const;
-
-  std::string name() const;
 
  private:
   enum class Kind { all, bitset, list };

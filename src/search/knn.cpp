@@ -84,7 +84,6 @@ Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions&
   Engine engine = plan_search(queries, base, options, context, tuning);
   return with_memory_errors(engine.plan(), [&] {
     Monitor monitor(context, engine.plan().pairs);
-    monitor.check();
     Neighbors result = empty_result(queries.rows(), options, monitor);
     result.stats = engine.run(
         monitor,

@@ -30,11 +30,7 @@ std::string header_bytes(std::uint32_t rows, std::uint32_t cols) {
 
 // A file with `payload` bytes after a header that says what it likes.
 std::string bin_bytes(std::uint32_t rows, std::uint32_t cols, std::size_t payload) {
-  std::string bytes = header_bytes(rows, cols);
-  for (std::size_t i = 0; i < payload; ++i) {
-    bytes.push_back(static_cast<char>(i * 7 + 1));
-  }
-  return bytes;
+  return header_bytes(rows, cols) + test::payload_bytes(payload);
 }
 
 struct TypeCase {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <nearfield/matrix.hpp>
@@ -18,6 +19,14 @@ inline void expect_rows_equal(MatrixView a, MatrixView b) {
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     EXPECT_EQ(std::memcmp(a.row(i), b.row(i), bytes), 0) << "row " << i;
   }
+}
+
+inline std::string payload_bytes(std::size_t count) {
+  std::string bytes;
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes.push_back(static_cast<char>(i * 7 + 1));
+  }
+  return bytes;
 }
 
 inline void fill(Matrix& matrix) {

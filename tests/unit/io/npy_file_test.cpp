@@ -45,11 +45,7 @@ std::string dictionary(const std::string& descr, const std::string& shape,
 
 // A file with `payload` bytes after a header that says what it likes.
 std::string npy_bytes(const std::string& descr, const std::string& shape, std::size_t payload) {
-  std::string bytes = header_bytes(dictionary(descr, shape));
-  for (std::size_t i = 0; i < payload; ++i) {
-    bytes.push_back(static_cast<char>(i * 7 + 1));
-  }
-  return bytes;
+  return header_bytes(dictionary(descr, shape)) + test::payload_bytes(payload);
 }
 
 struct TypeCase {
