@@ -14,12 +14,13 @@
 #include <nearfield/nearfield.hpp>
 
 #include "bytes.hpp"
-#include "counts.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
 #include "knn_report.hpp"
+#include "options.hpp"
 #include "output_path.hpp"
 #include "progress_bar.hpp"
+#include "vector_files.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -43,36 +44,6 @@ struct KnnArguments {
   bool json = false;
   bool quiet = false;
 };
-
-// An option whose text `parse` turns into the target; what it throws is an error of usage.
-template <class T, class Parse>
-CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& target, Parse parse,
-                        const std::string& help) {
-  const auto assign = [name, &target, parse](const std::string& text) {
-    try {
-      target = parse(text);
-    } catch (const Error& error) {
-      throw CLI::ValidationError(name, error.what());
-    }
-  };
-  return app.add_option_function<std::string>(name, assign, help);
-}
-
-// A name left empty, by a variable of a script that was not set, must not count as not given.
-CLI::Option* add_path(CLI::App& app, const std::string& name, std::string& target,
-                      const std::string& help) {
-  const auto parse = [](const std::string& text) {
-    if (text.empty()) {
-      throw Error(ErrorCode::invalid_argument, "the name of the file is empty");
-    }
-    return text;
-  };
-  return add_parsed(app, name, target, parse, help)->type_name("FILE");
-}
-
-auto count_within(std::int64_t least, std::int64_t most) {
-  return [least, most](const std::string& text) { return parse_count(text, least, most); };
-}
 
 std::string metric_names() {
   std::vector<std::string_view> names;
@@ -179,10 +150,10 @@ void print_line(std::string_view text) {
 
 void write_results(const KnnArguments& args, const Neighbors& found) {
   if (!args.output.empty()) {
-    write_ids(args.output, found.ids, found.queries, found.k);
+    write_id_table(args.output, found.ids, found.queries, found.k);
   }
   if (!args.distances.empty()) {
-    write_matrix(args.distances, MatrixView(found.distances.data(), found.queries, found.k));
+    write_vectors(args.distances, MatrixView(found.distances.data(), found.queries, found.k));
   }
 }
 
@@ -203,11 +174,11 @@ void run_knn(KnnArguments& args) {
         std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                std::chrono::duration<double>(*args.timeout));
   }
-  const auto queries = open_rows(args.queries, args.file);
-  const auto base = open_rows(args.base, args.file);
+  const auto queries = open_vectors(args.queries, args.file);
+  const auto base = open_vectors(args.base, args.file);
   std::vector<std::int64_t> allowed;
   if (!args.filter.empty()) {
-    allowed = read_ids(args.filter);
+    allowed = read_id_table(args.filter).ids;
     args.options.filter = RowFilter::list(allowed);
     if (args.context.memory_limit) {  // the library cannot know of this copy
       *args.context.memory_limit -= static_cast<std::int64_t>(allowed.size() * sizeof(allowed[0]));

@@ -15,7 +15,7 @@ struct KnnTask {
   std::int64_t rows;
   std::int64_t dims;
   std::int64_t k;
-  Metric metric;
+  MetricSpec metric;
 };
 
 // One line for people.

@@ -36,8 +36,14 @@ std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions&
 // All of it. Nothing is mapped.
 Matrix read_matrix(const std::string& path, const FileOptions& options = {});
 
-// All ids of a file, row after row, -1 where a row had fewer.
-std::vector<std::int64_t> read_ids(const std::string& path);
+struct IdTable {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::vector<std::int64_t> ids;  // rows x cols; -1 where a row had fewer
+};
+
+// Ids of one dimension are one column.
+IdTable read_ids(const std::string& path);
 
 // Both write beside the target and rename, so that a reader sees the old file or the new one.
 // The ending of the name must be that of a format that holds the matrix's type: f64 is written only

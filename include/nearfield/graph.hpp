@@ -12,7 +12,7 @@ namespace nearfield {
 
 struct GraphOptions {
   std::int64_t k = 10;
-  Metric metric = Metric::sqeuclidean;
+  MetricSpec metric = Metric::sqeuclidean;
   RowFilter filter = {};  // which rows may be neighbours; every row gets its own
   bool check_finite = false;
 };
@@ -25,5 +25,9 @@ inline Neighbors graph(MatrixView rows, const GraphOptions& options = {},
                        const Context& context = {}) {
   return graph(MatrixRows(rows), options, context);
 }
+
+// As plan_knn.
+Plan plan_graph(const RowSource& rows, const GraphOptions& options = {},
+                const Context& context = {});
 
 }  // namespace nearfield

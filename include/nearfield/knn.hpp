@@ -48,11 +48,15 @@ class RowFilter {
 
 struct KnnOptions {
   std::int64_t k = 10;
-  Metric metric = Metric::sqeuclidean;
+  MetricSpec metric = Metric::sqeuclidean;
   RowFilter filter = {};
 
   // Query i is row i of the base and is not its own neighbour. Needs as many queries as rows.
   bool exclude_self = false;
+
+  // If not empty, one for each query: only what comes after it in the total order is returned, so
+  // that a search goes on where another ended (last_of). Looks at the caller's memory.
+  std::span<const Neighbor> after = {};
 
   // A NaN or an infinity in queries or base is an error that names its row, instead of a row that
   // is never returned. Costs one more pass over the base.
@@ -72,5 +76,9 @@ inline Neighbors knn(MatrixView queries, MatrixView base, const KnnOptions& opti
 // shapes, types and memory.
 Plan plan_knn(const RowSource& queries, const RowSource& base, const KnnOptions& options = {},
               const Context& context = {});
+
+// The last that each query found, for KnnOptions::after. Where a query found fewer than it asked
+// for, nothing comes after.
+std::vector<Neighbor> last_of(const Neighbors& found);
 
 }  // namespace nearfield

@@ -11,6 +11,7 @@ enum class Reported {
   key,         // the key
   root,        // its square root
   similarity,  // its negation: larger is closer
+  p_th_root,   // its p-th root, for the p of lp
 };
 
 }  // namespace nearfield

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nearfield/context.hpp>
+#include <nearfield/cursor.hpp>
 #include <nearfield/error.hpp>
 #include <nearfield/files.hpp>
 #include <nearfield/graph.hpp>
@@ -9,6 +10,7 @@
 #include <nearfield/knn.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
+#include <nearfield/pairs.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/rows.hpp>
 #include <nearfield/select.hpp>

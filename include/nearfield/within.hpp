@@ -12,9 +12,10 @@ namespace nearfield {
 
 struct WithinOptions {
   // Inclusive, in what the metric reports: a row is found if its reported value, in float64, is at
-  // most this; for a similarity, at least this.
+  // most this; for a similarity, at least this. For lp also if its key is at most radius^p: the
+  // 5th root of 2^5 rounds to a little more than 2.
   double radius = 0;
-  Metric metric = Metric::sqeuclidean;
+  MetricSpec metric = Metric::sqeuclidean;
   RowFilter filter = {};
   bool exclude_self = false;  // as in KnnOptions
   bool check_finite = false;
@@ -29,5 +30,10 @@ inline Ranges within(MatrixView queries, MatrixView base, const WithinOptions& o
                      const Context& context = {}) {
   return within(MatrixRows(queries), MatrixRows(base), options, context);
 }
+
+// What within would do, without doing it; its result_bytes hold the offsets alone. Throws what
+// within would throw about shapes, types, radius and memory.
+Plan plan_within(const RowSource& queries, const RowSource& base, const WithinOptions& options,
+                 const Context& context = {});
 
 }  // namespace nearfield

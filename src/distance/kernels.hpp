@@ -23,6 +23,7 @@ struct KeyJob {
   std::int64_t row_bytes;      // of a row's values
   const std::uint32_t* picks;  // which rows; null: 0 to count - 1
   std::int64_t count;
+  double p;      // of lp
   double* keys;  // count of them
 };
 

@@ -1,8 +1,11 @@
 #include <nearfield/metric.hpp>
 
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <system_error>
 
 #include "core/fail.hpp"
 
@@ -22,31 +25,72 @@ namespace plain {
 
 }  // namespace plain
 
+template <class M>
+constexpr bool kNeedsP = requires(M metric) { metric.p; };
+
 constexpr std::array kMetrics{
-#define NEARFIELD_METRIC(name, description) \
-  MetricInfo{Metric::name, #name, description, plain::name::input, plain::name::reported},
+#define NEARFIELD_METRIC(name, description)                                                      \
+  MetricInfo{Metric::name,        #name, description, plain::name::input, plain::name::reported, \
+             kNeedsP<plain::name>},
 #include <nearfield/metrics.def>
 #undef NEARFIELD_METRIC
 };
+
+double parse_exponent(std::string_view text) {
+  double p = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, p);
+  if (parsed.ec != std::errc() || parsed.ptr != end) {
+    fail(ErrorCode::invalid_argument, "'{}' is not the exponent of a metric: write lp:3 or lp:0.5",
+         text);
+  }
+  return p;
+}
 
 }  // namespace
 
 std::span<const MetricInfo> metrics() { return kMetrics; }
 
-const MetricInfo& info(Metric metric) { return kMetrics[static_cast<std::size_t>(metric)]; }
-
-std::string_view to_string(Metric metric) { return info(metric).name; }
-
-Metric parse_metric(std::string_view name) {
-  std::string known;
-  for (const MetricInfo& candidate : kMetrics) {
-    if (candidate.name == name) return candidate.metric;
-    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
-  }
-  fail(ErrorCode::invalid_argument, "unknown metric '{}', expected one of {}", name, known);
+const MetricInfo& info(MetricSpec metric) {
+  return kMetrics[static_cast<std::size_t>(metric.metric)];
 }
 
-double reported_value(Metric metric, double key) {
+std::string to_string(MetricSpec metric) {
+  return metric.p == 0 ? std::string(info(metric).name)
+                       : fmt::format("{}:{}", info(metric).name, metric.p);
+}
+
+MetricSpec parse_metric(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  std::string known;
+  for (const MetricInfo& candidate : kMetrics) {
+    if (candidate.name == text.substr(0, colon)) {
+      MetricSpec metric = candidate.metric;
+      if (colon != std::string_view::npos) metric.p = parse_exponent(text.substr(colon + 1));
+      check_metric(metric);
+      return metric;
+    }
+    known += fmt::format("{}{}{}", known.empty() ? "" : ", ", candidate.name,
+                         candidate.needs_p ? ":P" : "");
+  }
+  fail(ErrorCode::invalid_argument, "unknown metric '{}', expected one of {}", text, known);
+}
+
+void check_metric(MetricSpec metric) {
+  const MetricInfo& known = info(metric);
+  if (!known.needs_p && metric.p != 0) {
+    fail(ErrorCode::invalid_argument, "{} has no exponent, got {}: only lp has one", known.name,
+         metric.p);
+  }
+  if (known.needs_p && !(metric.p >= kLeastP && metric.p <= kMostP)) {
+    fail(ErrorCode::invalid_argument,
+         "{} needs an exponent from {} to {}, got {}: lp(3) in C++, lp:3 as text; for the largest "
+         "difference there is linf",
+         known.name, kLeastP, kMostP, metric.p);
+  }
+}
+
+double reported_value(MetricSpec metric, double key) {
   switch (info(metric).reported) {
     case Reported::key:
       break;
@@ -54,8 +98,25 @@ double reported_value(Metric metric, double key) {
       return std::sqrt(key);
     case Reported::similarity:
       return 0.0 - key;  // not -key, which is -0 for a similarity of 0
+    case Reported::p_th_root:
+      return plain::power(key, 1 / metric.p);
   }
   return key;
+}
+
+double key_of(MetricSpec metric, double reported) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (info(metric).reported) {
+    case Reported::key:
+      break;
+    case Reported::root:
+      return reported < 0 ? -kInfinity : reported * reported;
+    case Reported::similarity:
+      return 0.0 - reported;
+    case Reported::p_th_root:
+      return reported < 0 ? -kInfinity : plain::power(reported, metric.p);
+  }
+  return reported;
 }
 
 }  // namespace nearfield

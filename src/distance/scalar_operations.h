@@ -4,3 +4,7 @@ NEARFIELD_INLINE double absolute(double x) { return __builtin_fabs(x); }
 
 // NaN if either is.
 NEARFIELD_INLINE double larger(double a, double b) { return a > b || a != a ? a : b; }
+
+// clang-format off
+#include "distance/power.h"
+// clang-format on

@@ -32,4 +32,8 @@ std::int64_t Candidates::count_of(std::int64_t query) const {
   return dense_ ? block_.rows.size() : static_cast<std::int64_t>(rows_of(query).size());
 }
 
+std::int64_t Candidates::row(std::int64_t query, std::int64_t i) const {
+  return block_.rows.begin + (dense_ ? i : rows_of(query)[static_cast<std::size_t>(i)]);
+}
+
 }  // namespace nearfield

@@ -49,8 +49,9 @@ class Candidates {
   // The rows of a query, counted from the block's first; empty and meaningless if dense.
   std::span<const std::uint32_t> rows_of(std::int64_t query) const;
 
-  // How many rows a query has, dense or not.
+  // How many rows a query has, dense or not, and the number of its i-th.
   std::int64_t count_of(std::int64_t query) const;
+  std::int64_t row(std::int64_t query, std::int64_t i) const;
 
  private:
   Block block_;

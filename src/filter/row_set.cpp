@@ -64,25 +64,35 @@ bool RowSet::contains(std::int64_t row) const {
   return found;
 }
 
+bool RowSet::may_meet(std::int64_t query, std::int64_t row) const {
+  return meets_ == Meets::every_row || (meets_ == Meets::other_rows ? row != query : row > query);
+}
+
+std::int64_t RowSet::pairs_in(const Block& block) const {
+  if (meets_ != Meets::later_rows) return block.pairs();
+  std::int64_t pairs = 0;
+  for (std::int64_t query = block.queries.begin; query < block.queries.end; ++query) {
+    pairs += std::max<std::int64_t>(block.rows.end - std::max(block.rows.begin, query + 1), 0);
+  }
+  return pairs;
+}
+
 void RowSet::restrict(Candidates& candidates) const {
   const Block block = candidates.block();
-  const bool meets_self =
-      exclude_self_ && block.queries.begin < block.rows.end && block.rows.begin < block.queries.end;
-  if (kind_ == Kind::all && !meets_self) return;
+  const bool all_meet = meets_ == Meets::every_row || block.rows.begin >= block.queries.end ||
+                        (meets_ == Meets::other_rows && block.rows.end <= block.queries.begin);
+  if (kind_ == Kind::all && all_meet) return;
 
-  const auto is_self = [&](std::int64_t query, std::int64_t row) {
-    return exclude_self_ && row == query;
-  };
   if (!candidates.dense()) {
     candidates.keep_if([&](std::int64_t query, std::int64_t row) {
-      return !is_self(query, row) && contains(row);
+      return may_meet(query, row) && contains(row);
     });
     return;
   }
   candidates.start_listed(block);
   for (std::int64_t query = block.queries.begin; query < block.queries.end; ++query) {
     for_each(block.rows, [&](std::int64_t row) {
-      if (!is_self(query, row)) candidates.add(row);
+      if (may_meet(query, row)) candidates.add(row);
     });
     candidates.end_query();
   }

@@ -114,13 +114,13 @@ Matrix read_matrix(const std::string& path, const FileOptions& options) {
   return matrix;
 }
 
-std::vector<std::int64_t> read_ids(const std::string& path) {
+IdTable read_ids(const std::string& path) {
   const auto [file, format, layout] = open_file(path);
   if (layout.value.dtype) {
     fail(ErrorCode::invalid_argument, "{}: holds {} vectors, not ids ({} x {}); ids are in {}",
          path, to_string(layout.value), layout.rows, layout.cols, endings_for(std::nullopt));
   }
-  return read_id_values(file, layout);
+  return {layout.rows, layout.cols, read_id_values(file, layout)};
 }
 
 void write_matrix(const std::string& path, MatrixView matrix) {

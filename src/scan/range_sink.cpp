@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "core/fail.hpp"
-
 namespace nearfield {
 
-RangeSink::RangeSink(Range queries, double bound, RangeBudget& budget)
+RangeSink::RangeSink(Range queries, double bound, FoundBudget& budget)
     : queries_(queries),
       bound_(bound),
       budget_(budget),
@@ -17,28 +15,14 @@ void RangeSink::thresholds(Range /*queries*/, std::span<double> out) const {
 }
 
 void RangeSink::consume(const Candidates& candidates, std::span<const double> keys) {
-  const Block& block = candidates.block();
-  const double* key = keys.data();
   std::int64_t added = 0;
-  for (std::int64_t query = block.queries.begin; query < block.queries.end; ++query) {
-    std::vector<Neighbor>& found = of(query);
-    const std::span<const std::uint32_t> rows = candidates.rows_of(query);
-    const std::int64_t count = candidates.count_of(query);
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (!(key[i] <= bound_)) continue;  // false for kNever, which is NaN
-      const std::int64_t row = candidates.dense() ? i : rows[static_cast<std::size_t>(i)];
-      found.push_back({key[i], block.rows.begin + row});
-      ++added;
-    }
-    key += count;
-  }
-  const std::int64_t total = budget_.found += added;
-  if (budget_.most_found && total > *budget_.most_found) {
-    fail(ErrorCode::memory_limit,
-         "{} results are found and the memory limit has room for {}: raise it, or search fewer "
-         "queries at a time or a smaller radius",
-         total, *budget_.most_found);
-  }
+  for_each_close(
+      candidates, keys, [&](std::int64_t) { return bound_; },
+      [&](std::int64_t query, double key, std::int64_t row) {
+        of(query).push_back({key, row});
+        ++added;
+      });
+  budget_.spend(added);
 }
 
 std::unique_ptr<Sink> RangeSink::twin() const {

@@ -1,28 +1,21 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include <nearfield/results.hpp>
 
+#include "scan/found_budget.hpp"
 #include "scan/sink.hpp"
 
 namespace nearfield {
-
-// How much all range sinks of a search may hold together.
-struct RangeBudget {
-  std::optional<std::int64_t> most_found;  // empty: as many as there are
-  std::atomic<std::int64_t> found{0};
-};
 
 // Every row whose key is at most a bound.
 class RangeSink final : public Sink {
  public:
   // The budget is shared, and outlives it.
-  RangeSink(Range queries, double bound, RangeBudget& budget);
+  RangeSink(Range queries, double bound, FoundBudget& budget);
 
   void thresholds(Range queries, std::span<double> out) const override;
 
@@ -42,7 +35,7 @@ class RangeSink final : public Sink {
 
   Range queries_;
   double bound_;
-  RangeBudget& budget_;
+  FoundBudget& budget_;
   std::vector<std::vector<Neighbor>> found_;
 };
 

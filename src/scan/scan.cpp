@@ -23,19 +23,23 @@ Range clip(Range whole, std::int64_t begin, std::int64_t size) {
   return {std::min(begin, whole.end), std::min(begin + size, whole.end)};
 }
 
-void run_block(const Block& block, const RowSet& allowed, const Filter& filter,
-               const Verifier& verifier, Sink& sink, Scratch& scratch) {
+// Answers how many pairs that were.
+std::int64_t run_block(const Block& block, const RowSet& allowed, const Filter& filter,
+                       const Verifier& verifier, Sink& sink, Scratch& scratch) {
+  const std::int64_t pairs = allowed.pairs_in(block);
+  if (pairs == 0) return 0;
   scratch.thresholds.resize(static_cast<std::size_t>(block.queries.size()));
   sink.thresholds(block.queries, scratch.thresholds);
   filter.survivors(block, scratch.thresholds, scratch.candidates);
   allowed.restrict(scratch.candidates);
   const std::int64_t survivors = scratch.candidates.size();
-  scratch.counts.considered += block.pairs();
+  scratch.counts.considered += pairs;
   scratch.counts.verified += survivors;
-  if (survivors == 0) return;
+  if (survivors == 0) return pairs;
   scratch.keys.resize(static_cast<std::size_t>(survivors));
   verifier.keys(scratch.candidates, scratch.thresholds, scratch.keys);
   sink.consume(scratch.candidates, scratch.keys);
+  return pairs;
 }
 
 }  // namespace
@@ -60,8 +64,8 @@ ScanCounts scan(const ScanGrid& grid, const RowSet& allowed, const Filter& filte
     Sink& own = part == 0 ? sink : *twins[static_cast<std::size_t>(part - 1)];
     for (std::int64_t row = rows.begin; row < rows.end; row += grid.row_tile) {
       const Block block{queries, clip(rows, row, grid.row_tile)};
-      run_block(block, allowed, filter, verifier, own, scratch[static_cast<std::size_t>(worker)]);
-      monitor.advance(block.pairs());
+      monitor.advance(run_block(block, allowed, filter, verifier, own,
+                                scratch[static_cast<std::size_t>(worker)]));
     }
   });
 

@@ -27,4 +27,21 @@ class Sink {
   virtual void merge(Sink& twin, std::int64_t query) = 0;
 };
 
+// Calls use(query, key, row) for each candidate whose key is at most at_most(query), asked anew for
+// every candidate.
+template <class AtMost, class Use>
+void for_each_close(const Candidates& candidates, std::span<const double> keys,
+                    const AtMost& at_most, const Use& use) {
+  const Range queries = candidates.block().queries;
+  const double* key = keys.data();
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    const std::int64_t count = candidates.count_of(query);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!(key[i] <= at_most(query))) continue;  // so written, it drops kNever, which is NaN
+      use(query, key[i], candidates.row(query, i));
+    }
+    key += count;
+  }
+}
+
 }  // namespace nearfield

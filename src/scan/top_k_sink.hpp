@@ -12,7 +12,9 @@ namespace nearfield {
 // The k nearest rows of each query.
 class TopKSink final : public Sink {
  public:
-  TopKSink(Range queries, std::int64_t k);
+  // If `after` is not empty it has an entry for every query of the search, and only what follows
+  // it in the total order is kept.
+  TopKSink(Range queries, std::int64_t k, std::span<const Neighbor> after = {});
 
   // Bytes a query takes.
   static std::int64_t bytes_per_query(std::int64_t k);
@@ -26,14 +28,17 @@ class TopKSink final : public Sink {
   std::span<const Neighbor> finish(std::int64_t query) { return of(query).finish(); }
 
  private:
-  TopK& of(std::int64_t query) { return best_[static_cast<std::size_t>(query - queries_.begin)]; }
-  const TopK& of(std::int64_t query) const {
+  TopK<Neighbor>& of(std::int64_t query) {
+    return best_[static_cast<std::size_t>(query - queries_.begin)];
+  }
+  const TopK<Neighbor>& of(std::int64_t query) const {
     return best_[static_cast<std::size_t>(query - queries_.begin)];
   }
 
   Range queries_;
   std::int64_t k_;
-  std::vector<TopK> best_;
+  std::span<const Neighbor> after_;
+  std::vector<TopK<Neighbor>> best_;
 };
 
 }  // namespace nearfield

@@ -17,7 +17,7 @@ void check_columns(const RowSource& queries, const RowSource& base) {
   }
 }
 
-void check_types(const RowSource& queries, const RowSource& base, Metric metric) {
+void check_types(const RowSource& queries, const RowSource& base, MetricSpec metric) {
   for (const RowSource* rows : {&queries, &base}) {
     const bool bits = rows->dtype() == DType::bits;
     if (info(metric).input == MetricInput::bits && !bits) {
@@ -56,10 +56,11 @@ void check_filter(const RowFilter& filter, std::int64_t rows) {
 }  // namespace
 
 void check_arguments(const SearchInput& input) {
+  check_metric(input.metric);
   check_columns(input.queries, input.base);
   check_types(input.queries, input.base, input.metric);
   check_filter(input.filter, input.base.rows());
-  if (input.exclude_self && input.queries.rows() != input.base.rows()) {
+  if (input.meets != Meets::every_row && input.queries.rows() != input.base.rows()) {
     fail(ErrorCode::invalid_argument,
          "exclude_self takes query i for row i, but there are {} queries and {} rows",
          input.queries.rows(), input.base.rows());

@@ -19,8 +19,20 @@ RowSet make_row_set(const SearchInput& input, const Monitor& monitor) {
                : filter.kind() == RowFilter::Kind::list
                    ? RowSet::list(filter.ids(), input.base.rows(), monitor)
                    : RowSet::all();
-  if (input.exclude_self) set.exclude_self();
+  set.set_meets(input.meets);
   return set;
+}
+
+// Which rows may be found, for the plan.
+std::string allowed_text(const SearchInput& input) {
+  std::string text;
+  if (input.filter.kind() == RowFilter::Kind::bitset) text += ", those in a bitset";
+  if (input.filter.kind() == RowFilter::Kind::list) {
+    text += fmt::format(", those in a list of {}", input.filter.ids().size());
+  }
+  if (input.meets == Meets::other_rows) text += ", not itself";
+  if (input.meets == Meets::later_rows) text += ", each pair once";
+  return text;
 }
 
 // Rows of a source: in place if it is in memory, else read to the buffer.
@@ -48,8 +60,7 @@ Engine::Engine(const SearchInput& input, const Context& context)
   check_arguments(input);
 }
 
-void Engine::plan(std::int64_t sink_bytes, std::int64_t result_bytes, std::string selector,
-                  const Tuning& tuning) {
+void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning) {
   const auto buffer_bytes = [](const RowSource& rows) {
     return rows.in_memory() ? 0 : row_bytes(rows.dtype(), rows.cols());
   };
@@ -57,19 +68,28 @@ void Engine::plan(std::int64_t sink_bytes, std::int64_t result_bytes, std::strin
   shape.queries = input_.queries.rows();
   shape.rows = input_.base.rows();
   shape.cols = input_.base.cols();
-  shape.sink_bytes = sink_bytes;
-  shape.result_bytes = result_bytes;
+  shape.sink_bytes = keeps.sink_of_a_query;
+  shape.result_bytes = keeps.result;
   shape.base_row_bytes = row_bytes(input_.base.dtype(), input_.base.cols());
   shape.base_buffer_bytes = buffer_bytes(input_.base);
   shape.query_buffer_bytes = buffer_bytes(input_.queries);
-  shape.filter_bytes = static_cast<std::int64_t>(input_.filter.ids().size_bytes());
+  shape.fixed_bytes = keeps.shared + static_cast<std::int64_t>(input_.filter.ids().size_bytes());
   shape.threads = resolve_threads(context_.threads);
   shape.memory_limit = context_.memory_limit;
   plan_ = make_plan(shape, tuning);
   plan_.isa = kernels_.isa;
-  plan_.filter = filter_.name();
+  plan_.filter = filter_.name() + allowed_text(input_);
+  if (input_.meets == Meets::later_rows) {
+    const std::int64_t rows = input_.base.rows();
+    plan_.pairs = rows % 2 == 0 ? rows / 2 * (rows - 1) : rows * ((rows - 1) / 2);
+  }
   plan_.kernel = kernel_name(input_.metric, input_.base.dtype(), kernels_.isa);
   plan_.selector = std::move(selector);
+}
+
+std::optional<std::int64_t> Engine::room_for(std::int64_t bytes_of_a_result) const {
+  if (!context_.memory_limit) return std::nullopt;
+  return (*context_.memory_limit - plan_.result_bytes - plan_.working_bytes) / bytes_of_a_result;
 }
 
 Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) {
@@ -97,6 +117,7 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
   Matrix base_buffer = buffer_for(base, plan_.base_chunk);
   for (std::int64_t first = 0; first < base.rows(); first += plan_.base_chunk) {
     const Range chunk{first, std::min(first + plan_.base_chunk, base.rows())};
+    if (batch.begin > 0 && allowed_.pairs_in({batch, chunk}) == 0) continue;
     const MatrixView rows = fetch(base, chunk, base_buffer, monitor);
     if (batch.begin == 0) check(rows, first, "base", monitor);
     const MatrixVerifier verifier(input_.metric, kernels_, {queries, batch.begin}, {rows, first});

@@ -4,14 +4,15 @@
 
 #include <functional>
 #include <memory>
-#include <new>
+#include <optional>
+#include <string>
 
 #include <nearfield/context.hpp>
 #include <nearfield/knn.hpp>
 #include <nearfield/rows.hpp>
 #include <nearfield/stats.hpp>
 
-#include "core/fail.hpp"
+#include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "distance/kernels.hpp"
 #include "filter/every_row.hpp"
@@ -25,9 +26,9 @@ namespace nearfield {
 struct SearchInput {
   const RowSource& queries;
   const RowSource& base;
-  Metric metric;
+  MetricSpec metric;
   const RowFilter& filter;
-  bool exclude_self;
+  Meets meets;
   bool check_finite;
 };
 
@@ -36,10 +37,17 @@ class Engine {
   // Checks what can be said without reading a row. Both must outlive it.
   Engine(const SearchInput& input, const Context& context);
 
-  // Plans for a sink that takes so many bytes a query, and a result of so many.
-  void plan(std::int64_t sink_bytes, std::int64_t result_bytes, std::string selector,
-            const Tuning& tuning);
+  // What a search keeps, in bytes.
+  struct Keeps {
+    std::int64_t sink_of_a_query = 0;
+    std::int64_t shared = 0;  // by all queries
+    std::int64_t result = 0;
+  };
+  void plan(const Keeps& keeps, std::string selector, const Tuning& tuning);
   const Plan& plan() const { return plan_; }
+
+  // How many results of so many bytes fit the memory limit beside the plan; empty: no limit.
+  std::optional<std::int64_t> room_for(std::int64_t bytes_of_a_result) const;
 
   using MakeSink = std::function<std::unique_ptr<Sink>(Range queries)>;
   using TakeSink = std::function<void(Range queries, Sink& sink)>;
@@ -64,17 +72,7 @@ class Engine {
   ScanCounts counts_;
 };
 
-// Calls run(); memory that the system refuses becomes an Error.
-template <class Run>
-auto with_memory_errors(const Plan& plan, const Run& run) {
-  try {
-    return run();
-  } catch (const std::bad_alloc&) {
-    fail(ErrorCode::memory_limit,
-         "the system has no memory for {} bytes of results and {} of work: ask for fewer queries "
-         "at a time or fewer results of each",
-         plan.result_bytes, plan.working_bytes);
-  }
-}
+inline constexpr const char* kFewerQueries =
+    "ask for fewer queries at a time or fewer results of each";
 
 }  // namespace nearfield

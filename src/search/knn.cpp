@@ -1,6 +1,7 @@
 #include "search/knn.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/checked.hpp"
@@ -31,7 +32,7 @@ Neighbors empty_result(std::int64_t queries, const KnnOptions& options, const Mo
   return result;
 }
 
-void write_result(std::int64_t query, std::span<const Neighbor> best, Metric metric,
+void write_result(std::int64_t query, std::span<const Neighbor> best, MetricSpec metric,
                   Neighbors& result) {
   result.counts[static_cast<std::size_t>(query)] = static_cast<std::int64_t>(best.size());
   auto slot = static_cast<std::size_t>(query * result.k);
@@ -43,8 +44,8 @@ void write_result(std::int64_t query, std::span<const Neighbor> best, Metric met
   }
 }
 
-void write_results(Range batch, TopKSink& sink, Metric metric, int threads, const Monitor& monitor,
-                   Neighbors& result) {
+void write_results(Range batch, TopKSink& sink, MetricSpec metric, int threads,
+                   const Monitor& monitor, Neighbors& result) {
   run_tasks(divide_up(batch.size(), kResultsPerTask), threads, [&](std::int64_t task, int) {
     const DefaultFloats floats;
     const std::int64_t begin = batch.begin + task * kResultsPerTask;
@@ -64,16 +65,30 @@ std::int64_t result_bytes(std::int64_t queries, std::int64_t k) {
                      "bytes of the result");
 }
 
+void check_after(std::span<const Neighbor> after, std::int64_t queries) {
+  if (!after.empty() && static_cast<std::int64_t>(after.size()) != queries) {
+    fail(ErrorCode::invalid_argument, "`after` has an entry for each of {} queries, got {}",
+         queries, after.size());
+  }
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (std::isnan(after[i].key)) {
+      fail(ErrorCode::invalid_argument, "`after` of query {} has the key NaN", i);
+    }
+  }
+}
+
 Engine plan_search(const RowSource& queries, const RowSource& base, const KnnOptions& options,
                    const Context& context, const Tuning& tuning) {
   if (options.k < 0 || options.k > kMaxRows) {
     fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, options.k);
   }
-  Engine engine(
-      {queries, base, options.metric, options.filter, options.exclude_self, options.check_finite},
-      context);
-  engine.plan(TopKSink::bytes_per_query(std::min(options.k, base.rows())),
-              result_bytes(queries.rows(), options.k), "buffered selection", tuning);
+  check_after(options.after, queries.rows());
+  Engine engine({queries, base, options.metric, options.filter,
+                 options.exclude_self ? Meets::other_rows : Meets::every_row, options.check_finite},
+                context);
+  engine.plan({.sink_of_a_query = TopKSink::bytes_per_query(std::min(options.k, base.rows())),
+               .result = result_bytes(queries.rows(), options.k)},
+              "buffered selection", tuning);
   return engine;
 }
 
@@ -82,13 +97,13 @@ Engine plan_search(const RowSource& queries, const RowSource& base, const KnnOpt
 Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
               const Context& context, const Tuning& tuning) {
   Engine engine = plan_search(queries, base, options, context, tuning);
-  return with_memory_errors(engine.plan(), [&] {
+  return with_memory_errors(engine.plan(), kFewerQueries, [&] {
     Monitor monitor(context, engine.plan().pairs);
     Neighbors result = empty_result(queries.rows(), options, monitor);
     result.stats = engine.run(
         monitor,
         [&](Range batch) {
-          return std::make_unique<TopKSink>(batch, std::min(options.k, base.rows()));
+          return std::make_unique<TopKSink>(batch, std::min(options.k, base.rows()), options.after);
         },
         [&](Range batch, Sink& sink) {
           write_results(batch, static_cast<TopKSink&>(sink), options.metric, engine.plan().threads,
@@ -107,6 +122,21 @@ Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions&
 Plan plan_knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
               const Context& context) {
   return plan_search(queries, base, options, context, Tuning()).plan();
+}
+
+std::vector<Neighbor> last_of(const Neighbors& found) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr Neighbor kBeforeAll{-kInfinity, -1};
+  constexpr Neighbor kAfterAll{kInfinity, std::numeric_limits<std::int64_t>::max()};
+  if (found.k == 0) return std::vector(static_cast<std::size_t>(found.queries), kBeforeAll);
+  std::vector<Neighbor> last;
+  last.reserve(static_cast<std::size_t>(found.queries));
+  for (std::int64_t query = 0; query < found.queries; ++query) {
+    const bool full = found.counts[static_cast<std::size_t>(query)] == found.k;
+    last.push_back(full ? Neighbor{found.keys_of(query).back(), found.ids_of(query).back()}
+                        : kAfterAll);
+  }
+  return last;
 }
 
 }  // namespace nearfield

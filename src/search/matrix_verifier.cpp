@@ -18,14 +18,15 @@ bool all_finite(std::span<const double> keys) {
 
 }  // namespace
 
-MatrixVerifier::MatrixVerifier(Metric metric, const DistanceKernels& kernels, Piece queries,
+MatrixVerifier::MatrixVerifier(MetricSpec metric, const DistanceKernels& kernels, Piece queries,
                                Piece base)
     : queries_(queries),
       base_(base),
-      kernel_(kernels.metrics[static_cast<std::size_t>(metric)]
-                  .keys[static_cast<std::size_t>(base.view.dtype())]) {}
+      kernel_(kernels.metrics[static_cast<std::size_t>(metric.metric)]
+                  .keys[static_cast<std::size_t>(base.view.dtype())]),
+      p_(metric.p) {}
 
-std::string kernel_name(Metric metric, DType dtype, Isa isa) {
+std::string kernel_name(MetricSpec metric, DType dtype, Isa isa) {
   return fmt::format("{}/{}/{}", to_string(metric), to_string(dtype), to_string(isa));
 }
 
@@ -53,6 +54,7 @@ void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> 
              .row_bytes = row_bytes(base.dtype(), base.cols()),
              .picks = candidates.dense() ? nullptr : candidates.rows_of(query).data(),
              .count = count,
+             .p = p_,
              .keys = keys.data()});
     if (!all_finite(keys)) settle_not_finite(candidates, query, keys);
   }
@@ -60,11 +62,9 @@ void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> 
 
 void MatrixVerifier::settle_not_finite(const Candidates& candidates, std::int64_t query,
                                        std::span<double> keys) const {
-  const std::int64_t first = candidates.block().rows.begin;
-  const std::span<const std::uint32_t> rows = candidates.rows_of(query);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (std::isfinite(keys[i])) continue;
-    const std::int64_t row = first + (candidates.dense() ? static_cast<std::int64_t>(i) : rows[i]);
+    const std::int64_t row = candidates.row(query, static_cast<std::int64_t>(i));
     if (!row_is_finite(base_.view.dtype(), base_.row(row), base_.view.cols())) {
       keys[i] = kNever;
     } else if (std::isnan(keys[i])) {

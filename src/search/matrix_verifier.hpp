@@ -11,7 +11,7 @@
 namespace nearfield {
 
 // "sqeuclidean/f32/avx2"
-std::string kernel_name(Metric metric, DType dtype, Isa isa);
+std::string kernel_name(MetricSpec metric, DType dtype, Isa isa);
 
 // Keys of a metric over two matrices, each a piece of a larger one.
 class MatrixVerifier final : public Verifier {
@@ -25,7 +25,7 @@ class MatrixVerifier final : public Verifier {
   };
 
   // `kernels` must have an entry for the metric and the base's type.
-  MatrixVerifier(Metric metric, const DistanceKernels& kernels, Piece queries, Piece base);
+  MatrixVerifier(MetricSpec metric, const DistanceKernels& kernels, Piece queries, Piece base);
 
   void keys(const Candidates& candidates, std::span<const double> thresholds,
             std::span<double> out) const override;
@@ -38,6 +38,7 @@ class MatrixVerifier final : public Verifier {
   Piece queries_;
   Piece base_;
   KeyKernel kernel_;
+  double p_;  // of lp
 };
 
 }  // namespace nearfield

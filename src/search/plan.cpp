@@ -51,8 +51,9 @@ std::int64_t row_parts(const Plan& plan, const Tuning& tuning, std::int64_t sink
   if (plan.threads == 1) return 1;
   const std::int64_t tiles = divide_up(plan.query_batch, plan.query_tile);
   const std::int64_t wanted = divide_up(plan.threads * tuning.tasks_per_thread, tiles);
-  const std::int64_t most = std::min(divide_up(plan.base_chunk, plan.row_tile),
-                                     1 + bytes / (plan.query_batch * sink_bytes));
+  const std::int64_t most =
+      std::min(divide_up(plan.base_chunk, plan.row_tile),
+               1 + bytes / std::max<std::int64_t>(plan.query_batch * sink_bytes, 1));
   return std::clamp(wanted, std::int64_t{1}, std::max<std::int64_t>(most, 1));
 }
 
@@ -75,7 +76,7 @@ Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
   plan.threads = runs_inline(plan.pairs, shape, tuning) ? 1 : shape.threads;
 
   const std::int64_t budget = shape.memory_limit
-                                  ? *shape.memory_limit - plan.result_bytes - shape.filter_bytes
+                                  ? *shape.memory_limit - plan.result_bytes - shape.fixed_bytes
                                   : std::max(tuning.default_budget, plan.result_bytes);
   // Under a tight limit blocks shrink first: they cost speed, not passes over the base.
   std::int64_t block_pairs = tuning.block_pairs;
@@ -84,10 +85,11 @@ Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
     choose_tiles(shape, tuning, block_pairs /= 2, plan);
   }
 
-  const std::int64_t query_bytes = shape.sink_bytes + shape.query_buffer_bytes;
+  const std::int64_t query_bytes =
+      std::max<std::int64_t>(shape.sink_bytes + shape.query_buffer_bytes, 1);
   const std::int64_t least_chunk = least_chunk_rows(shape);
   const std::int64_t scratch = scratch_bytes(plan, shape) + kCallBytes;
-  const std::int64_t least = plan.result_bytes + shape.filter_bytes + scratch + query_bytes +
+  const std::int64_t least = plan.result_bytes + shape.fixed_bytes + scratch + query_bytes +
                              least_chunk * shape.base_buffer_bytes;
   if (shape.memory_limit && least > *shape.memory_limit) fail_memory(shape, plan, least);
 
@@ -106,7 +108,7 @@ Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
   plan.passes = divide_up(shape.queries, plan.query_batch);
   if (runs_inline(plan.query_batch * plan.base_chunk, shape, tuning)) plan.threads = 1;
   plan.row_parts = row_parts(plan, tuning, shape.sink_bytes, left);
-  plan.working_bytes = shape.filter_bytes + scratch + plan.base_chunk * shape.base_buffer_bytes +
+  plan.working_bytes = shape.fixed_bytes + scratch + plan.base_chunk * shape.base_buffer_bytes +
                        plan.query_batch * (query_bytes + (plan.row_parts - 1) * shape.sink_bytes);
   return plan;
 }

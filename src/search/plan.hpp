@@ -29,7 +29,7 @@ struct SearchShape {
   std::int64_t base_row_bytes = 0;
   std::int64_t base_buffer_bytes = 0;   // a row; 0 if the base is in memory already
   std::int64_t query_buffer_bytes = 0;  // likewise
-  std::int64_t filter_bytes = 0;
+  std::int64_t fixed_bytes = 0;         // of the whole search: the list of allowed rows, say
   int threads = 1;
   std::optional<std::int64_t> memory_limit;
 };

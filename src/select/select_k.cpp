@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include <nearfield/results.hpp>
@@ -10,6 +9,7 @@
 #include "core/checked.hpp"
 #include "core/fill.hpp"
 #include "core/float_environment.hpp"
+#include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
 #include "select/top_k.hpp"
@@ -83,23 +83,11 @@ bool any_in_time(const T* values, std::int64_t count, T threshold) {
   return found != 0;
 }
 
-// The one pair that a TopK never takes is the last of the order; here it is a value like others.
-template <class T, bool kLargest>
-void append_last(const Part& part, std::size_t k, std::vector<Neighbor>& out) {
-  constexpr Neighbor kLast{std::numeric_limits<double>::infinity(),
-                           std::numeric_limits<std::int64_t>::max()};
-  const T* const values = reinterpret_cast<const T*>(part.values);
-  for (std::int64_t i = 0; i < part.count && out.size() < k; ++i) {
-    const Neighbor pair{key_of<T, kLargest>(values[i]), part.id(i)};
-    if (pair == kLast) out.push_back(pair);
-  }
-}
-
 // For k that are few among many: most blocks have nothing that comes before the threshold.
 template <class T, bool kLargest>
 void filter(const Part& part, std::int64_t k, std::vector<Neighbor>& out, Pace& pace) {
   const T* const values = reinterpret_cast<const T*>(part.values);
-  TopK best(k);
+  TopK<Neighbor> best(k);
   for (std::int64_t begin = 0; begin < part.count; begin += kBlock) {
     const std::int64_t count = std::min(kBlock, part.count - begin);
     // Exact: it is one of the values, or an infinity.
@@ -113,11 +101,9 @@ void filter(const Part& part, std::int64_t k, std::vector<Neighbor>& out, Pace& 
     pace.advance(count);
   }
   const std::span<const Neighbor> found = best.finish();
-  const auto wanted = static_cast<std::size_t>(k);
   out.clear();
-  out.reserve(wanted);  // never more, as the plan says
+  out.reserve(static_cast<std::size_t>(k));  // never more, as the plan says
   out.insert(out.end(), found.begin(), found.end());
-  if (part.ids != nullptr && out.size() < wanted) append_last<T, kLargest>(part, wanted, out);
 }
 
 // Keeps the first k, in any order.
@@ -256,7 +242,7 @@ class Selection {
 
   // Bytes that selecting allocates for a part of `count` values.
   std::int64_t part_bytes(std::int64_t count) const {
-    const std::int64_t pairs = gathers(count) ? count : kept_ + TopK::capacity(kept_);
+    const std::int64_t pairs = gathers(count) ? count : kept_ + TopK<Neighbor>::capacity(kept_);
     return kWorkerBytes + kPairBytes * pairs;
   }
 
@@ -412,14 +398,8 @@ ValuesView::ValuesView(const void* data, DType dtype, std::int64_t rows, std::in
 
 Selected select_k(ValuesView values, const SelectOptions& options, const Context& context) {
   Selection selection(values, options, context);
-  try {
-    return selection.run();
-  } catch (const std::bad_alloc&) {
-    fail(ErrorCode::memory_limit,
-         "the system has no memory for {} bytes of results and {} of work: pass fewer rows at a "
-         "time or a smaller k",
-         selection.plan().result_bytes, selection.plan().working_bytes);
-  }
+  return with_memory_errors(selection.plan(), "pass fewer rows at a time or a smaller k",
+                            [&] { return selection.run(); });
 }
 
 }  // namespace nearfield

@@ -1,6 +1,7 @@
-// Keeps the k first neighbours of a stream under the total order.
+// Keeps the k first items of a stream under their total order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -13,30 +14,56 @@ namespace nearfield {
 // A buffer of twice k: what comes in before the threshold is appended, and when the buffer is full,
 // a selection in linear time keeps the first k and lowers the threshold. So a candidate costs a
 // comparison, and one that gets in a few more, for any k; and since the order is total, what is
-// kept does not depend on the order of arrival.
+// kept does not depend on the order of arrival. Item: has a key, by which it is ordered first.
+template <class Item>
 class TopK {
  public:
-  explicit TopK(std::int64_t k);
+  explicit TopK(std::int64_t k)
+      : k_(k),
+        threshold_(k > 0 ? std::numeric_limits<double>::infinity()
+                         : -std::numeric_limits<double>::infinity()) {}
 
-  static std::int64_t capacity(std::int64_t k);
+  static std::int64_t capacity(std::int64_t k) { return std::max(2 * k, kLeastCapacity); }
 
-  // A key above this can no longer get in. (One equal to it can, with a smaller id.)
-  double threshold() const { return worst_.key; }
+  // A key above this can no longer get in. (One equal to it can, if the item comes first.)
+  double threshold() const { return threshold_; }
 
-  void offer(Neighbor candidate) {
-    if (candidate < worst_) push(candidate);
+  void offer(const Item& candidate) {
+    if (candidate.key <= threshold_ && (!full_ || candidate < worst_)) push(candidate);
   }
 
   // The first k that were offered, sorted. Ends the stream.
-  std::span<const Neighbor> finish();
+  std::span<const Item> finish() {
+    if (static_cast<std::int64_t>(buffer_.size()) > k_) shrink();
+    std::sort(buffer_.begin(), buffer_.end());
+    return buffer_;
+  }
 
  private:
-  void push(Neighbor candidate);
-  void shrink();
+  // Below this a selection runs so often that its fixed cost shows.
+  static constexpr std::int64_t kLeastCapacity = 32;
+
+  void push(const Item& candidate) {
+    if (k_ == 0) return;
+    // All at once at the first: many queries of a large base end with few survivors each.
+    if (buffer_.empty()) buffer_.reserve(static_cast<std::size_t>(capacity(k_)));
+    buffer_.push_back(candidate);
+    if (static_cast<std::int64_t>(buffer_.size()) == capacity(k_)) shrink();
+  }
+
+  void shrink() {
+    std::nth_element(buffer_.begin(), buffer_.begin() + (k_ - 1), buffer_.end());
+    buffer_.resize(static_cast<std::size_t>(k_));
+    worst_ = buffer_.back();
+    threshold_ = worst_.key;
+    full_ = true;
+  }
 
   std::int64_t k_;
-  Neighbor worst_;
-  std::vector<Neighbor> buffer_;
+  double threshold_;
+  bool full_ = false;
+  Item worst_{};  // of the k kept at the last selection, if there was one
+  std::vector<Item> buffer_;
 };
 
 }  // namespace nearfield

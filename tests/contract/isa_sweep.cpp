@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <iostream>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -25,6 +27,25 @@ std::atomic<std::uint64_t> isas_compared = 0;  // bit i: the ISA of that number
 
 std::uint64_t bit_of(Isa isa) { return std::uint64_t{1} << static_cast<int>(isa); }
 
+std::mutex configurations_mutex;
+std::set<std::string> configurations;  // "knn sqeuclidean/f32/avx2"
+
+// The kernel of a plan names metric, type and ISA; of lp, not the exponent.
+void count(std::string_view operation, const Plan& plan) {
+  std::string kernel = plan.kernel;
+  if (const std::size_t colon = kernel.find(':'); colon != std::string::npos) {
+    kernel.erase(colon, kernel.find('/') - colon);
+  }
+  ++compared_with_oracle;
+  isas_compared |= bit_of(plan.isa);
+  const std::scoped_lock lock(configurations_mutex);
+  configurations.insert(fmt::format("{} {}", operation, kernel));
+}
+
+std::string text_of(const std::string& difference, bool exact) {
+  return difference.empty() && !exact ? "the answer is right but not marked exact" : difference;
+}
+
 bool is_available(Isa isa) {
   const std::vector<Isa> isas = available_isas();
   return std::find(isas.begin(), isas.end(), isa) != isas.end();
@@ -39,8 +60,11 @@ class LastLine final : public ::testing::Environment {
         names += fmt::format(" {}", to_string(isa));
       }
     }
-    std::cout << fmt::format("ISAs tested:{}; configurations compared with the oracle: {}\n",
-                             names.empty() ? " none" : names, compared_with_oracle.load())
+    std::cout << fmt::format(
+                     "ISAs tested:{}; operation x metric x type x ISA: {} configurations, in {} "
+                     "comparisons with the oracle\n",
+                     names.empty() ? " none" : names, configurations.size(),
+                     compared_with_oracle.load())
               << std::flush;
     // A whole run compares every ISA that CI requires; part of one need not.
     const char* const required = std::getenv("NEARFIELD_REQUIRE_ISAS");
@@ -80,12 +104,24 @@ Context forced(Isa isa) {
   return context;
 }
 
-KnnOptions nearest(std::int64_t k, Metric metric, RowFilter filter) {
+KnnOptions nearest(std::int64_t k, MetricSpec metric, RowFilter filter) {
   KnnOptions options;
   options.k = k;
   options.metric = metric;
   options.filter = filter;
   return options;
+}
+
+std::vector<MetricSpec> every_metric() {
+  std::vector<MetricSpec> all;
+  for (const MetricInfo& metric : metrics()) {
+    if (metric.needs_p) {
+      all.insert(all.end(), {{metric.metric, 3}, {metric.metric, 1.5}, {metric.metric, 0.7}});
+    } else {
+      all.push_back(metric.metric);
+    }
+  }
+  return all;
 }
 
 std::vector<DType> types_of(MetricInput input, Types which) {
@@ -106,20 +142,20 @@ oracle::Answer expected(MatrixView queries, MatrixView base, const KnnOptions& o
   return oracle::answer_of(knn(queries, base, options, forced(available_isas().front())));
 }
 
-std::string mismatch(const Ranges& got, const oracle::RangeAnswer& want) {
-  ++compared_with_oracle;
-  isas_compared |= bit_of(got.stats.plan.isa);
-  const std::string difference = oracle::difference(got, want);
-  return difference.empty() && !got.exact ? "the answer is right but not marked exact" : difference;
+std::string mismatch(const Neighbors& got, const oracle::Answer& want, MetricSpec metric,
+                     std::string_view operation) {
+  if (oracle::knows(metric)) count(operation, got.stats.plan);
+  return text_of(oracle::difference(got, want), got.exact);
 }
 
-std::string mismatch(const Neighbors& got, const oracle::Answer& want, Metric metric) {
-  if (oracle::knows(metric)) {
-    ++compared_with_oracle;
-    isas_compared |= bit_of(got.stats.plan.isa);
-  }
-  const std::string difference = oracle::difference(got, want);
-  return difference.empty() && !got.exact ? "the answer is right but not marked exact" : difference;
+std::string mismatch(const Ranges& got, const oracle::RangeAnswer& want) {
+  count("within", got.stats.plan);
+  return text_of(oracle::difference(got, want), got.exact);
+}
+
+std::string mismatch(const Pairs& got, const oracle::PairAnswer& want, std::string_view operation) {
+  count(operation, got.stats.plan);
+  return text_of(oracle::difference(got, want), got.exact);
 }
 
 std::int64_t small_memory_limit(const RowSource& queries, const RowSource& base,
@@ -164,11 +200,11 @@ TEST(IsaSweep, MalformedListsAreRefused) {
 }
 
 TEST(IsaSweep, ForcedIsaReallyRuns) {
-  for (const MetricInfo& metric : metrics()) {
-    for (const DType dtype : types_of(metric.input, Types::all)) {
+  for (const MetricSpec metric : every_metric()) {
+    for (const DType dtype : types_of(info(metric).input, Types::all)) {
       const Matrix base = data::make_matrix({data::Kind::gaussian, dtype, 20, 19, 1});
       for (const Isa isa : available_isas()) {
-        const Neighbors result = knn(base, base, nearest(3, metric.metric), forced(isa));
+        const Neighbors result = knn(base, base, nearest(3, metric), forced(isa));
         const Plan& plan = result.stats.plan;
         EXPECT_EQ(plan.isa, isa) << plan.kernel;
         EXPECT_TRUE(plan.kernel.ends_with(fmt::format("/{}", to_string(isa))))

@@ -20,7 +20,10 @@ std::vector<Isa> parse_isa_list(std::string_view text);
 Context forced(Isa isa);
 
 // Options by position: an initializer that leaves a field out is a warning of -Wextra.
-KnnOptions nearest(std::int64_t k, Metric metric = Metric::sqeuclidean, RowFilter filter = {});
+KnnOptions nearest(std::int64_t k, MetricSpec metric = Metric::sqeuclidean, RowFilter filter = {});
+
+// Every metric of metrics.def; lp with a whole, a half and any other exponent.
+std::vector<MetricSpec> every_metric();
 
 // Types to search under a metric. `all` adds those that differ in decoding alone.
 enum class Types { main, all };
@@ -30,12 +33,15 @@ std::vector<DType> types_of(MetricInput input, Types which);
 // new metric is swept before it has an oracle (and EveryMetricHasAnOracle says that it has none).
 oracle::Answer expected(MatrixView queries, MatrixView base, const KnnOptions& options);
 
-// Empty if `got` is `want` and says that it is exact; else one sentence. Counts the comparison
-// for the last line if `want` comes from the oracle.
-std::string mismatch(const Neighbors& got, const oracle::Answer& want, Metric metric);
+// Empty if `got` is `want` and says that it is exact; else one sentence. Counts the comparison,
+// and the operation x metric x type x ISA it was about, for the last line if `want` comes from the
+// oracle.
+std::string mismatch(const Neighbors& got, const oracle::Answer& want, MetricSpec metric,
+                     std::string_view operation = "knn");
 
 // Likewise, for metrics the oracle knows.
 std::string mismatch(const Ranges& got, const oracle::RangeAnswer& want);
+std::string mismatch(const Pairs& got, const oracle::PairAnswer& want, std::string_view operation);
 
 // Close to the smallest limit that the search accepts, at most twice its working memory.
 std::int64_t small_memory_limit(const RowSource& queries, const RowSource& base,

@@ -55,7 +55,7 @@ struct Side {
 struct Config {
   Side queries, base;
   data::Kind kind;
-  Metric metric;
+  MetricSpec metric = Metric::sqeuclidean;
   std::int64_t d, k;
   RowFilter::Kind filter;
   bool exclude_self;
@@ -83,12 +83,12 @@ Side any_side(DType dtype, std::int64_t most_rows) {
   return side;
 }
 
-std::vector<Metric> metrics_for(DType dtype) {
+std::vector<MetricSpec> metrics_for(DType dtype) {
   const MetricInput input = dtype == DType::bits ? MetricInput::bits : MetricInput::numbers;
-  std::vector<Metric> fitting;
-  for (const MetricInfo& metric : metrics()) {
-    if (metric.input == input) {
-      fitting.push_back(metric.metric);
+  std::vector<MetricSpec> fitting;
+  for (const MetricSpec metric : every_metric()) {
+    if (info(metric).input == input) {
+      fitting.push_back(metric);
     }
   }
   return fitting;

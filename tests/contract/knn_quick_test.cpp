@@ -42,7 +42,7 @@ TEST(Oracle, EveryMetricHasAnOracle) {
 }
 
 struct ByHand {
-  Metric metric;
+  MetricSpec metric;
   std::vector<double> query;
   std::vector<double> row;
   double key;
@@ -58,6 +58,12 @@ TEST(Oracle, AgreesWithKeysWorkedOutByHand) {
       {Metric::inner_product, {1, 0}, {0, 1}, 0, 0},
       {Metric::cosine, {3, 4}, {6, 8}, -1, 1},
       {Metric::cosine, {3, 4}, {0, 0}, 0, 0},
+      {Metric::l1, {1, -2}, {-3, 4}, 10, 10},
+      {Metric::linf, {1, -2}, {-3, 4}, 6, 6},
+      {lp(3), {1, 2}, {0, -1}, 28, 3.0365889718756622F},
+      {lp(0.5), {4, 9}, {0, 0}, 5, 25},
+      {lp(2.5), {4, 0}, {0, 0}, 32, 4},
+      {lp(0.25), {16, 81}, {0, 0}, 5, 625},
       {Metric::sqeuclidean, {kBig}, {-kBig}, kInfinity, kInfinity},  // overflow keeps its id
       {Metric::inner_product, {kBig}, {kBig}, -kInfinity, kInfinity},
       {Metric::inner_product, {kBig, kBig}, {kBig, -kBig}, kInfinity, -kInfinity},  // inf - inf
@@ -212,7 +218,7 @@ std::vector<Case> cases() {
 }
 
 struct Searched {
-  Metric metric;
+  MetricSpec metric;
   DType dtype;
 };
 
@@ -222,16 +228,20 @@ std::ostream& operator<<(std::ostream& out, const Searched& searched) {
 
 std::vector<Searched> every_metric_and_type() {
   std::vector<Searched> all;
-  for (const MetricInfo& metric : metrics()) {
-    for (const DType dtype : types_of(metric.input, Types::main)) {
-      all.push_back({metric.metric, dtype});
+  for (const MetricSpec metric : every_metric()) {
+    for (const DType dtype : types_of(info(metric).input, Types::main)) {
+      all.push_back({metric, dtype});
     }
   }
   return all;
 }
 
 std::string name_of(const ::testing::TestParamInfo<Searched>& info) {
-  return fmt::format("{}_{}", to_string(info.param.metric), to_string(info.param.dtype));
+  std::string name =
+      fmt::format("{}_{}", to_string(info.param.metric), to_string(info.param.dtype));
+  std::ranges::replace_if(
+      name, [](char c) { return c == ':' || c == '.'; }, '_');
+  return name;
 }
 
 class KnnSweep : public ::testing::TestWithParam<Searched> {

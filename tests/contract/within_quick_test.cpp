@@ -17,7 +17,9 @@
 namespace nearfield::contract {
 namespace {
 
-WithinOptions ball(double radius, Metric metric) { return {.radius = radius, .metric = metric}; }
+WithinOptions ball(double radius, MetricSpec metric) {
+  return {.radius = radius, .metric = metric};
+}
 
 // Radii that decide: reported values that occur, their neighbours in float64, and the extremes.
 std::vector<double> radii(MatrixView queries, MatrixView base, const KnnOptions& options) {
@@ -37,19 +39,19 @@ constexpr std::array kKinds{data::Kind::gaussian, data::Kind::small_integers,
                             data::Kind::with_non_finite, data::Kind::huge};
 
 TEST(Within, EqualsTheOracleOnEveryIsa) {
-  for (const MetricInfo& metric : metrics()) {
-    if (!oracle::knows(metric.metric)) continue;  // EveryMetricHasAnOracle fails for it
-    for (const DType dtype : types_of(metric.input, Types::main)) {
+  for (const MetricSpec metric : every_metric()) {
+    if (!oracle::knows(metric)) continue;  // EveryMetricHasAnOracle fails for it
+    for (const DType dtype : types_of(info(metric).input, Types::main)) {
       for (const data::Kind kind : kKinds) {
         const Matrix base = data::make_matrix({kind, dtype, 61, 19, 5});
         const Matrix queries = data::make_matrix({kind, dtype, 5, 19, 6});
-        const KnnOptions options = nearest(9, metric.metric);
+        const KnnOptions options = nearest(9, metric);
         for (const double radius : radii(queries, base, options)) {
           const oracle::RangeAnswer want = oracle::within(queries, base, radius, options);
           for (const Isa isa : available_isas()) {
-            const Ranges got = within(queries, base, ball(radius, metric.metric), forced(isa));
+            const Ranges got = within(queries, base, ball(radius, metric), forced(isa));
             ASSERT_EQ(mismatch(got, want), "")
-                << to_string(isa) << ' ' << metric.name << ' ' << to_string(dtype) << ' '
+                << to_string(isa) << ' ' << to_string(metric) << ' ' << to_string(dtype) << ' '
                 << data::to_string(kind) << " radius " << radius;
           }
         }
@@ -89,17 +91,6 @@ TEST(Within, ErrorsHoldTheNumbers) {
   // All rows are equal: four million results of at least 36 bytes.
   test::expect_error([&] { within(base, base, {}, {.memory_limit = 8 << 20}); },
                      ErrorCode::memory_limit, {"found", "room for", "smaller radius"});
-}
-
-TEST(Graph, IsKnnWithoutSelf) {
-  const Matrix rows = data::make_matrix({data::Kind::duplicates, DType::f32, 200, 6, 3});
-  KnnOptions options = nearest(5);
-  options.exclude_self = true;
-  const Neighbors got = graph(rows, {.k = 5});
-  EXPECT_EQ(mismatch(got, oracle::knn(rows, rows, options), options.metric), "");
-  for (std::int64_t i = 0; i < 200; ++i) {
-    for (const std::int64_t id : got.ids_of(i)) EXPECT_NE(id, i);
-  }
 }
 
 }  // namespace

@@ -32,22 +32,40 @@ std::string slot_text(std::int64_t id, double key, float distance) {
 }
 
 template <class Got, class Want>
-bool same_slot(const Got& got, const Want& want, std::size_t i) {
-  return got.ids[i] == want.ids[i] &&
-         std::bit_cast<std::uint64_t>(got.keys[i]) == std::bit_cast<std::uint64_t>(want.keys[i]) &&
+bool same_values(const Got& got, const Want& want, std::size_t i) {
+  return std::bit_cast<std::uint64_t>(got.keys[i]) == std::bit_cast<std::uint64_t>(want.keys[i]) &&
          std::bit_cast<std::uint32_t>(got.distances[i]) ==
              std::bit_cast<std::uint32_t>(want.distances[i]);
 }
 
+template <class Got, class Want>
+bool same_slot(const Got& got, const Want& want, std::size_t i) {
+  return got.ids[i] == want.ids[i] && same_values(got, want, i);
+}
+
+// Columns [begin, end) of each row.
 template <class T>
-std::vector<T> head_of_rows(const std::vector<T>& all, std::int64_t rows, std::int64_t from,
-                            std::int64_t to) {
-  std::vector<T> head;
+std::vector<T> columns_of(const std::vector<T>& all, std::int64_t rows, std::int64_t width,
+                          std::int64_t begin, std::int64_t end) {
+  std::vector<T> part;
   for (std::int64_t i = 0; i < rows; ++i) {
-    const auto row = all.begin() + i * from;
-    head.insert(head.end(), row, row + to);
+    const auto row = all.begin() + i * width;
+    part.insert(part.end(), row + begin, row + end);
   }
-  return head;
+  return part;
+}
+
+Answer columns_of(const Answer& answer, std::int64_t begin, std::int64_t end) {
+  Answer part;
+  part.queries = answer.queries;
+  part.k = end - begin;
+  part.ids = columns_of(answer.ids, answer.queries, answer.k, begin, end);
+  part.keys = columns_of(answer.keys, answer.queries, answer.k, begin, end);
+  part.distances = columns_of(answer.distances, answer.queries, answer.k, begin, end);
+  for (const std::int64_t count : answer.counts) {
+    part.counts.push_back(std::clamp<std::int64_t>(count - begin, 0, end - begin));
+  }
+  return part;
 }
 
 }  // namespace
@@ -92,22 +110,30 @@ std::string difference(const Ranges& got, const RangeAnswer& want) {
   return "";
 }
 
+std::string difference(const Pairs& got, const PairAnswer& want) {
+  if (got.first.size() != want.first.size() || got.second.size() != want.first.size() ||
+      got.keys.size() != want.first.size() || got.distances.size() != want.first.size()) {
+    return fmt::format("sizes: {} and {} ids, {} keys, {} distances, expected {}", got.first.size(),
+                       got.second.size(), got.keys.size(), got.distances.size(), want.first.size());
+  }
+  for (std::size_t i = 0; i < want.first.size(); ++i) {
+    if (got.first[i] != want.first[i] || got.second[i] != want.second[i] ||
+        !same_values(got, want, i)) {
+      return fmt::format("pair {}: {} with {}, expected {} with {}", i, got.first[i],
+                         slot_text(got.second[i], got.keys[i], got.distances[i]), want.first[i],
+                         slot_text(want.second[i], want.keys[i], want.distances[i]));
+    }
+  }
+  return "";
+}
+
 Answer answer_of(const Neighbors& neighbors) {
   return {neighbors.queries, neighbors.k,         neighbors.ids,
           neighbors.keys,    neighbors.distances, neighbors.counts};
 }
 
-Answer head_of(const Answer& answer, std::int64_t k) {
-  Answer head;
-  head.queries = answer.queries;
-  head.k = k;
-  head.ids = head_of_rows(answer.ids, answer.queries, answer.k, k);
-  head.keys = head_of_rows(answer.keys, answer.queries, answer.k, k);
-  head.distances = head_of_rows(answer.distances, answer.queries, answer.k, k);
-  for (const std::int64_t count : answer.counts) {
-    head.counts.push_back(std::min(count, k));
-  }
-  return head;
-}
+Answer head_of(const Answer& answer, std::int64_t k) { return columns_of(answer, 0, k); }
+
+Answer tail_of(const Answer& answer, std::int64_t k) { return columns_of(answer, k, answer.k); }
 
 }  // namespace nearfield::oracle

@@ -15,10 +15,15 @@ std::string difference(const Neighbors& got, const Answer& want);
 
 std::string difference(const Ranges& got, const RangeAnswer& want);
 
+std::string difference(const Pairs& got, const PairAnswer& want);
+
 // A result to compare others with: another ISA's, another thread count's.
 Answer answer_of(const Neighbors& neighbors);
 
 // The first k of each query.
 Answer head_of(const Answer& answer, std::int64_t k);
+
+// What comes after the first k of each query.
+Answer tail_of(const Answer& answer, std::int64_t k);
 
 }  // namespace nearfield::oracle

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace nearfield::oracle {
@@ -149,10 +150,80 @@ double differing_bits(const std::vector<double>& x, const std::vector<double>& y
   return count;
 }
 
+// log2 of a finite x > 0, as a sum of two numbers: ARCHITECTURE.md, "Powers".
+std::pair<double, double> logarithm(double x) {
+  int exponent = 0;
+  double m = 2 * std::frexp(x, &exponent);
+  --exponent;
+  if (m > std::sqrt(2.0)) {
+    m /= 2;
+    ++exponent;
+  }
+  const double s = (m - 1) / (m + 1);
+  const double remainder = std::fma(-s, m + 1, m - 1) - rounded(s * (m - ((m + 1) - 1)));
+  const double s2 = s * s;
+  double series = 0;
+  for (int odd = 25; odd >= 3; odd -= 2) {
+    series = rounded(series * s2) + 1.0 / odd;
+  }
+  const double rest = remainder / (m + 1) + rounded(s * rounded(series * s2));
+  const double t = s + rest;
+  const double t_rest = rest - (t - s);
+  const double c = 2 / std::log(2.0);
+  const double c_rest = 4.0710547481862066e-17;
+  const double product = c * t;
+  const double product_rest =
+      std::fma(c, t, -product) + (rounded(c * t_rest) + rounded(c_rest * t));
+  const double total = exponent + product;
+  return {total, (product - (total - exponent)) + product_rest};
+}
+
+double any_power(double x, double p) {
+  if (x == 0 || !std::isfinite(x)) {
+    return x;
+  }
+  const auto [log, log_rest] = logarithm(x);
+  const double y = p * log;
+  if (y > 1025 || y < -1080) {
+    return y > 0 ? kInfinity : 0;
+  }
+  const double whole = std::nearbyint(y);
+  const double z = ((y - whole) + (std::fma(p, log, -y) + rounded(p * log_rest))) * std::log(2.0);
+  double series = 1;
+  for (int i = 13; i >= 1; --i) {
+    series = rounded(series * rounded(z * (1.0 / i))) + 1;
+  }
+  return std::ldexp(series, static_cast<int>(whole));
+}
+
+double power(double x, double p) {
+  if (2 * p != std::floor(2 * p)) {
+    return any_power(x, p);
+  }
+  std::vector<double> factors;
+  if (p != std::floor(p)) {
+    factors.push_back(std::sqrt(x));
+  }
+  for (int whole = static_cast<int>(p); whole > 0; whole /= 2, x *= x) {
+    if (whole % 2 == 1) {
+      factors.push_back(x);
+    }
+  }
+  double product = factors.front();
+  for (std::size_t i = 1; i < factors.size(); ++i) {
+    product *= factors[i];
+  }
+  return product;
+}
+
+double power_distance(const std::vector<double>& x, const std::vector<double>& y, double p) {
+  return sum(x.size(), [&](std::size_t i) { return power(std::abs(x[i] - y[i]), p); });
+}
+
 // No case for a metric of metrics.def may be demanded here, or adding one would touch this file
 // before it compiles: hence `default`, and knows().
-double raw_key(Metric metric, const std::vector<double>& x, const std::vector<double>& y) {
-  switch (metric) {
+double raw_key(MetricSpec metric, const std::vector<double>& x, const std::vector<double>& y) {
+  switch (metric.metric) {
     case Metric::sqeuclidean:
     case Metric::euclidean:
       return squared_distance(x, y);
@@ -168,25 +239,38 @@ double raw_key(Metric metric, const std::vector<double>& x, const std::vector<do
       return largest_difference(x, y);
     case Metric::jaccard:
       return jaccard_distance(x, y);
+    case Metric::lp:
+      return power_distance(x, y, metric.p);
     default:
       throw std::logic_error("the oracle does not know this metric");
   }
 }
 
-double key_of(Metric metric, const std::vector<double>& x, const std::vector<double>& y) {
+double key_of(MetricSpec metric, const std::vector<double>& x, const std::vector<double>& y) {
   const double key = raw_key(metric, x, y);
   return std::isnan(key) ? kInfinity : key + 0.0;  // -0 + 0 is 0
 }
 
-bool is_similarity(Metric metric) {
+bool is_similarity(MetricSpec metric) {
   return metric == Metric::inner_product || metric == Metric::cosine;
 }
 
-double reported(Metric metric, double key) {
+double reported(MetricSpec metric, double key) {
   if (metric == Metric::euclidean) {
     return std::sqrt(key);
   }
+  if (metric.metric == Metric::lp) {
+    return power(key, 1 / metric.p);
+  }
   return is_similarity(metric) ? -key + 0.0 : key;
+}
+
+bool is_within(MetricSpec metric, double key, double radius) {
+  const double value = reported(metric, key);
+  if (metric.metric == Metric::lp && radius >= 0 && std::isfinite(key)) {
+    return value <= radius || key <= power(radius, metric.p);
+  }
+  return is_similarity(metric) ? value >= radius : value <= radius;
 }
 
 std::vector<bool> allowed_rows(const RowFilter& filter, std::int64_t rows) {
@@ -220,7 +304,7 @@ std::vector<KeyAndId> all_sorted(const Row& query, std::int64_t query_id,
   return found;
 }
 
-void append(Answer& answer, const std::vector<KeyAndId>& found, Metric metric) {
+void append(Answer& answer, const std::vector<KeyAndId>& found, MetricSpec metric) {
   const std::int64_t count = std::min(answer.k, static_cast<std::int64_t>(found.size()));
   const float nothing = static_cast<float>(is_similarity(metric) ? -kInfinity : kInfinity);
   for (std::int64_t i = 0; i < answer.k; ++i) {
@@ -235,8 +319,8 @@ void append(Answer& answer, const std::vector<KeyAndId>& found, Metric metric) {
 
 }  // namespace
 
-bool knows(Metric metric) {
-  switch (metric) {
+bool knows(MetricSpec metric) {
+  switch (metric.metric) {
     case Metric::sqeuclidean:
     case Metric::euclidean:
     case Metric::inner_product:
@@ -245,6 +329,7 @@ bool knows(Metric metric) {
     case Metric::l1:
     case Metric::linf:
     case Metric::jaccard:
+    case Metric::lp:
       return true;
     default:
       return false;
@@ -274,13 +359,41 @@ RangeAnswer within(MatrixView queries, MatrixView base, double radius, const Knn
     const Row& query = query_rows[static_cast<std::size_t>(i)];
     for (const auto& [key, id] : all_sorted(query, i, base_rows, allowed, options)) {
       const double value = reported(options.metric, key);
-      if (is_similarity(options.metric) ? value >= radius : value <= radius) {
+      if (is_within(options.metric, key, radius)) {
         answer.ids.push_back(id);
         answer.keys.push_back(key);
         answer.distances.push_back(static_cast<float>(value));
       }
     }
     answer.offsets.push_back(static_cast<std::int64_t>(answer.ids.size()));
+  }
+  return answer;
+}
+
+PairAnswer pairs(MatrixView first, MatrixView second, bool one_set, const PairsOptions& options) {
+  const std::vector<Row> first_rows = decode(first);
+  const std::vector<Row> second_rows = decode(second);
+  std::vector<std::tuple<double, std::int64_t, std::int64_t>> all;
+  for (std::size_t i = 0; i < first_rows.size(); ++i) {
+    for (std::size_t j = one_set ? i + 1 : 0; j < second_rows.size(); ++j) {
+      if (first_rows[i].finite && second_rows[j].finite) {
+        all.emplace_back(key_of(options.metric, first_rows[i].values, second_rows[j].values), i, j);
+      }
+    }
+  }
+  std::sort(all.begin(), all.end());
+  if (options.count && *options.count < static_cast<std::int64_t>(all.size())) {
+    all.resize(static_cast<std::size_t>(*options.count));
+  }
+  PairAnswer answer;
+  for (const auto& [key, i, j] : all) {
+    const double value = reported(options.metric, key);
+    if (!options.radius || is_within(options.metric, key, *options.radius)) {
+      answer.first.push_back(i);
+      answer.second.push_back(j);
+      answer.keys.push_back(key);
+      answer.distances.push_back(static_cast<float>(value));
+    }
   }
   return answer;
 }

@@ -11,6 +11,7 @@
 #include <nearfield/knn.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
+#include <nearfield/pairs.hpp>
 
 namespace nearfield::oracle {
 
@@ -25,7 +26,7 @@ struct Answer {
 };
 
 // False for a metric that was added to metrics.def and not yet to the oracle.
-bool knows(Metric metric);
+bool knows(MetricSpec metric);
 
 // Takes valid arguments only (errors are the library's to find) and ignores check_finite.
 Answer knn(MatrixView queries, MatrixView base, const KnnOptions& options);
@@ -40,5 +41,16 @@ struct RangeAnswer {
 
 // Likewise; k is not looked at.
 RangeAnswer within(MatrixView queries, MatrixView base, double radius, const KnnOptions& options);
+
+// What Pairs must hold.
+struct PairAnswer {
+  std::vector<std::int64_t> first;
+  std::vector<std::int64_t> second;
+  std::vector<double> keys;
+  std::vector<float> distances;
+};
+
+// one_set: both are the same rows, and each pair comes once.
+PairAnswer pairs(MatrixView first, MatrixView second, bool one_set, const PairsOptions& options);
 
 }  // namespace nearfield::oracle

@@ -25,7 +25,7 @@ int main(int argc, char** argv) try {
   options.k = std::stoll(argv[2]);
   const Matrix queries = read_matrix(argv[3]);
   const Matrix base = read_matrix(argv[4]);
-  const std::vector<std::int64_t> ids = read_ids(argv[5]);
+  const std::vector<std::int64_t> ids = read_ids(argv[5]).ids;
   const Matrix distances = read_matrix(argv[6]);
 
   const oracle::Answer want = oracle::knn(queries, base, options);

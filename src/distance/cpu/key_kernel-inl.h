@@ -1,5 +1,5 @@
 // The loop that computes keys, for any metric and any type of row. Included inside the namespace of
-// each Highway target, after packs-inl.h and sum_tree.h.
+// each Highway target, after packs-inl.h, metric_with.h and sum_tree.h.
 
 // Rows at once: a float64 addition takes 4 cycles and the definition allows one chain of them a
 // row and sum, so four rows keep the two vector ports of an x86 core busy. SSSE3 and NEON need four
@@ -11,6 +11,7 @@ template <class M, class Row>
 void compute_keys(const KeyJob& job) {
   using Pack = typename Row::Pack;
   constexpr std::int64_t kRows = kRowsAtOnce<M>;
+  const M metric = metric_with<M>(job.p, 0);
   const std::int64_t steps = job.row_bytes / Row::step_bytes;
   const std::int64_t tail_bytes = job.row_bytes % Row::step_bytes;
 
@@ -27,7 +28,8 @@ void compute_keys(const KeyJob& job) {
     for (std::int64_t step = 0; step < steps; ++step) {
       const Pack query = Row::load_query(job.query + step * 64);
       for (std::int64_t r = 0; r < kRows; ++r) {
-        M::template accumulate<Pack>(sums[r], query, Row::load(row[r] + step * Row::step_bytes));
+        metric.template accumulate<Pack>(sums[r], query,
+                                         Row::load(row[r] + step * Row::step_bytes));
       }
     }
     if (tail_bytes != 0) {
@@ -36,7 +38,7 @@ void compute_keys(const KeyJob& job) {
         alignas(64) std::byte tail[64] = {};
         __builtin_memcpy(tail, row[r] + steps * Row::step_bytes,
                          static_cast<std::size_t>(tail_bytes));
-        M::template accumulate<Pack>(sums[r], query, Row::load(tail));
+        metric.template accumulate<Pack>(sums[r], query, Row::load(tail));
       }
     }
 

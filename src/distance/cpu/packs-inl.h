@@ -49,6 +49,11 @@ HWY_INLINE Numbers larger(Numbers a, Numbers b) {
   return a;
 }
 
+HWY_INLINE Numbers square_root(Numbers a) {
+  for (std::size_t i = 0; i < kParts; ++i) a.part[i] = hn::Sqrt(a.part[i]);
+  return a;
+}
+
 HWY_INLINE Words population_count(Words a) {
   for (std::size_t i = 0; i < kParts; ++i) a.part[i] = hn::PopulationCount(a.part[i]);
   return a;
@@ -72,6 +77,17 @@ HWY_INLINE void store(Words a, double* out) {
   alignas(64) std::uint64_t words[8];
   for (std::size_t i = 0; i < kParts; ++i) hn::Store(a.part[i], WordTag(), words + i * kLanes);
   for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<double>(words[i]);
+}
+
+// One lane after the other: with branches, and rare.
+HWY_INLINE Numbers any_power(Numbers a, double p) {
+  alignas(64) double values[8];
+  store(a, values);
+  for (double& value : values) value = any_power(value, p);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    a.part[i] = hn::Load(NumberTag(), values + i * kLanes);
+  }
+  return a;
 }
 
 // kLanes values of type T, exactly.

@@ -28,17 +28,19 @@ namespace nearfield {
 #include "distance/scalar_operations.h"
 #include "distance/all_metrics.inc"
 // clang-format on
+#include "distance/metric_with.h"
 #include "distance/sum_tree.h"
 
 // N: what the metric adds up; T: what memory holds.
 template <class M, class N, class T>
 NEARFIELD_INLINE double key_of_pair(NEARFIELD_GLOBAL const T* x, NEARFIELD_GLOBAL const T* y,
-                                    u64 count) {
+                                    u64 count, double p) {
+  const M metric = metric_with<M>(p, 0);
   N partial[8 * M::sums] = {};
   for (u64 i = 0; i < count; ++i) {
     N sum[M::sums];
     for (int s = 0; s < M::sums; ++s) sum[s] = partial[8 * s + i % 8];
-    M::template accumulate<N>(sum, static_cast<N>(x[i]), static_cast<N>(y[i]));
+    metric.template accumulate<N>(sum, static_cast<N>(x[i]), static_cast<N>(y[i]));
     for (int s = 0; s < M::sums; ++s) partial[8 * s + i % 8] = sum[s];
   }
   double sums[8 * M::sums];
@@ -63,11 +65,11 @@ using Read = Element<NEARFIELD_METRIC, NEARFIELD_METRIC::input>;
 
 NEARFIELD_KERNEL nearfield_keys(NEARFIELD_GLOBAL const nearfield::Read::Stored* queries,
                                 NEARFIELD_GLOBAL const nearfield::Read::Stored* rows,
-                                u64 query_count, u64 row_count, u64 count,
+                                u64 query_count, u64 row_count, u64 count, double p,
                                 NEARFIELD_GLOBAL double* keys) {
   const u64 pair = thread_index();
   if (pair >= query_count * row_count) return;
   keys[pair] = nearfield::key_of_pair<nearfield::NEARFIELD_METRIC, nearfield::Read::Number,
                                       nearfield::Read::Stored>(
-      queries + pair / row_count * count, rows + pair % row_count * count, count);
+      queries + pair / row_count * count, rows + pair % row_count * count, count, p);
 }

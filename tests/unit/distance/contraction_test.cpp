@@ -34,6 +34,7 @@ TEST(Contraction, IsOffOnEveryIsa) {
                                            .row_bytes = 72,
                                            .picks = nullptr,
                                            .count = 1,
+                                           .p = 0,
                                            .keys = &key});
     EXPECT_EQ(key, 0.0) << to_string(isa);
   }

@@ -72,7 +72,7 @@ TEST(RowSet, BitsetAndListAreTheSameSetForAnyTileAndFilter) {
       if (row % 50 == 0) ids.push_back(row);  // and some again
     }
     RowSet others = RowSet::list(ids, kRows, monitor);
-    others.exclude_self();
+    others.set_meets(Meets::other_rows);
     for (const std::int64_t tile : {1, 7, 64, 65, 700}) {
       const RowSet bitset = RowSet::bitset(words);
       EXPECT_EQ(passing(EveryRow(), bitset, kQueries, kRows, tile), Sets(kQueries, all));
@@ -90,7 +90,7 @@ TEST(RowSet, BitsetAndListAreTheSameSetForAnyTileAndFilter) {
 TEST(RowSet, AllRowsStayDenseUnlessSelfIsAmongThem) {
   Candidates candidates;
   RowSet others = RowSet::all();
-  others.exclude_self();
+  others.set_meets(Meets::other_rows);
   candidates.start_dense({{0, 2}, {10, 20}});
   others.restrict(candidates);
   EXPECT_TRUE(candidates.dense());
@@ -100,6 +100,25 @@ TEST(RowSet, AllRowsStayDenseUnlessSelfIsAmongThem) {
   others.restrict(candidates);
   EXPECT_FALSE(candidates.dense());
   EXPECT_EQ(candidates.size(), 18);
+}
+
+TEST(RowSet, LaterRowsLetEachPairThroughOnce) {
+  constexpr std::int64_t kRows = 40;
+  RowSet later = RowSet::all();
+  later.set_meets(Meets::later_rows);
+  for (const std::int64_t tile : {1, 7, 40}) {
+    std::int64_t pairs = 0;
+    for (std::int64_t row = 0; row < kRows; row += tile) {
+      pairs += later.pairs_in({{0, kRows}, {row, std::min(row + tile, kRows)}});
+    }
+    EXPECT_EQ(pairs, kRows * (kRows - 1) / 2);
+    const Sets found = passing(EveryRow(), later, kRows, kRows, tile);
+    for (std::int64_t query = 0; query < kRows; ++query) {
+      const std::set<std::int64_t>& rows = found[static_cast<std::size_t>(query)];
+      EXPECT_EQ(std::ssize(rows), kRows - 1 - query);
+      EXPECT_TRUE(rows.empty() || *rows.begin() == query + 1);
+    }
+  }
 }
 
 }  // namespace

@@ -324,9 +324,9 @@ TEST(WriteIds, RoundTrips) {
   ids.back() = INT32_MAX;
   write_ids(path, ids, 1'111, 9);
   EXPECT_EQ(folder.get("a.ibin").substr(0, 8), header_bytes(1'111, 9));
-  EXPECT_EQ(read_ids(path), ids);
+  EXPECT_EQ(read_ids(path).ids, ids);
   write_ids(path, {}, 0, 10);
-  EXPECT_TRUE(read_ids(path).empty());
+  EXPECT_TRUE(read_ids(path).ids.empty());
 }
 
 TEST(WriteIds, IdThatDoesNotFitLeavesTheOldFile) {

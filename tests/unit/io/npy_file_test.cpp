@@ -202,7 +202,7 @@ TEST(NpyFile, LargestShapesDoNotOverflow) {
   const std::string wide = folder.put("a.npy", npy_bytes("<f4", "(0, 9223372036854775807)", 0));
   expect_error([&] { open_rows(wide); }, ErrorCode::unsupported, {"9223372036854775807", "65536"});
   EXPECT_TRUE(
-      read_ids(folder.put("a.npy", npy_bytes("<i8", "(0, 9223372036854775807)", 0))).empty());
+      read_ids(folder.put("a.npy", npy_bytes("<i8", "(0, 9223372036854775807)", 0))).ids.empty());
   const std::string more = folder.put("a.npy", npy_bytes("<f4", "(9223372036854775808, 1)", 0));
   expect_error([&] { open_rows(more); }, ErrorCode::corrupt_file, {more, "63 bits"});
 }
@@ -305,9 +305,9 @@ TEST(NpyFile, IdsRoundTrip) {
   const std::vector<std::int64_t> ids{0, -1, INT32_MAX, std::int64_t{1} << 31, INT64_MAX, 5};
   write_ids(path, ids, 2, 3);
   EXPECT_EQ(folder.get("a.npy").substr(0, 128), header_bytes(dictionary("<i8", "(2, 3)")));
-  EXPECT_EQ(read_ids(path), ids);
+  EXPECT_EQ(read_ids(path).ids, ids);
   write_ids(path, {}, 0, 10);
-  EXPECT_TRUE(read_ids(path).empty());
+  EXPECT_TRUE(read_ids(path).ids.empty());
   expect_error(
       [&] {
         write_ids(path, std::vector<std::int64_t>{0, -2}, 1, 2);
@@ -320,9 +320,10 @@ TEST(NpyFile, IdsOfOneDimensionAndOfInt32) {
   const std::string values("\5\0\0\0\xFF\xFF\xFF\xFF", 8);
   const std::string header = header_bytes(dictionary("<i4", "(2,)"));
   const std::vector<std::int64_t> ids{5, -1};
-  EXPECT_EQ(read_ids(folder.put("a.npy", header + values)), ids);
-  EXPECT_EQ(read_ids(folder.put("a.npy", header_bytes(dictionary("<i4", "(1, 2)")) + values)), ids);
-  EXPECT_TRUE(read_ids(folder.put("a.npy", npy_bytes("<i8", "(0,)", 0))).empty());
+  EXPECT_EQ(read_ids(folder.put("a.npy", header + values)).ids, ids);
+  EXPECT_EQ(read_ids(folder.put("a.npy", header_bytes(dictionary("<i4", "(1, 2)")) + values)).ids,
+            ids);
+  EXPECT_TRUE(read_ids(folder.put("a.npy", npy_bytes("<i8", "(0,)", 0))).ids.empty());
 }
 
 TEST(NpyFile, IdsAreNotVectorsNorVectorsIds) {

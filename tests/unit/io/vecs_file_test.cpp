@@ -207,9 +207,9 @@ TEST(VecsFile, IdsRoundTrip) {
   }
   write_ids(path, ids, 60'000, 10);
   EXPECT_EQ(std::filesystem::file_size(path), 60'000U * 44);
-  EXPECT_EQ(read_ids(path), ids);
+  EXPECT_EQ(read_ids(path).ids, ids);
   write_ids(path, {}, 0, 10);
-  EXPECT_TRUE(read_ids(path).empty());
+  EXPECT_TRUE(read_ids(path).ids.empty());
 }
 
 TEST(VecsFile, WhatDoesNotFitIsNotWritten) {

@@ -30,9 +30,7 @@ class NumberVerifier final : public Verifier {
     const Block& block = candidates.block();
     for (std::int64_t query = block.queries.begin; query < block.queries.end; ++query) {
       for (std::int64_t i = 0; i < candidates.count_of(query); ++i) {
-        const std::int64_t row =
-            block.rows.begin +
-            (candidates.dense() ? i : candidates.rows_of(query)[static_cast<std::size_t>(i)]);
+        const std::int64_t row = candidates.row(query, i);
         out[next++] = row == 5 ? kNever : distance(query, row);
       }
     }

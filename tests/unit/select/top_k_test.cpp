@@ -11,7 +11,7 @@ namespace nearfield {
 namespace {
 
 std::vector<Neighbor> select(std::int64_t k, const std::vector<Neighbor>& stream) {
-  TopK top(k);
+  TopK<Neighbor> top(k);
   for (const Neighbor& neighbor : stream) top.offer(neighbor);
   const auto best = top.finish();
   return {best.begin(), best.end()};
@@ -45,9 +45,10 @@ TEST(TopK, InfiniteKeysKeepTheirPlace) {
 }
 
 TEST(TopK, ThresholdFallsOnceTheBufferIsFull) {
-  TopK top(2);
+  TopK<Neighbor> top(2);
   EXPECT_EQ(top.threshold(), INFINITY);
-  for (std::int64_t i = 0; i < TopK::capacity(2); ++i) top.offer({static_cast<double>(i), i});
+  for (std::int64_t i = 0; i < TopK<Neighbor>::capacity(2); ++i)
+    top.offer({static_cast<double>(i), i});
   EXPECT_EQ(top.threshold(), 1.0);
 }
 

@@ -1,0 +1,123 @@
+#include <nearfield/pairs.hpp>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/checked.hpp"
+#include "core/float_environment.hpp"
+#include "scan/pair_sink.hpp"
+#include "search/engine.hpp"
+#include "search/radius.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::int64_t kResultBytes = 2 * sizeof(std::int64_t) + sizeof(double) + sizeof(float);
+// A found pair at its most: in the collection, grown by doubling, and in the result.
+constexpr std::int64_t kBytesPerFound = 2 * sizeof(KeyedPair) + kResultBytes;
+
+class PairSearch {
+ public:
+  PairSearch(const RowSource& first, const RowSource& second, Meets meets,
+             const PairsOptions& options, const Context& context)
+      : options_(options),
+        context_(context),
+        engine_({first, second, options.metric, filter_, meets, options.check_finite}, context) {
+    check_options();
+    if (options.count) {
+      most_ = std::min(*options.count,
+                       checked_mul(first.rows(), second.rows(), "rows of the first x second set"));
+    }
+    const std::int64_t most = most_.value_or(0);
+    engine_.plan({.shared = PairCollection::bytes(most), .result = most * kResultBytes},
+                 options.count ? "closest pairs" : "all pairs within the radius", Tuning());
+  }
+  PairSearch(const PairSearch&) = delete;
+  PairSearch& operator=(const PairSearch&) = delete;
+
+  const Plan& plan() const { return engine_.plan(); }
+
+  Pairs run() {
+    const DefaultFloats floats;
+    const Radius radius = given_radius();
+    FoundBudget budget(engine_.room_for(kBytesPerFound));
+    PairCollection collection(radius.largest_key(), most_, budget);
+    Monitor monitor(context_, plan().pairs);
+    Pairs result;
+    result.stats = engine_.run(
+        monitor, [&](Range) { return std::make_unique<PairSink>(collection); },
+        [](Range, Sink&) {});
+    append(collection.finish(), radius, monitor, result);
+    result.exact = engine_.exact();
+    return result;
+  }
+
+ private:
+  void check_options() const {
+    if (!options_.radius && !options_.count) {
+      fail(ErrorCode::invalid_argument, "pairs needs a radius, a count, or both");
+    }
+    if (options_.count && *options_.count < 0) {
+      fail(ErrorCode::invalid_argument, "the count of pairs is 0 or more, got {}", *options_.count);
+    }
+    given_radius();
+  }
+
+  Radius given_radius() const {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const bool similarity = info(options_.metric).reported == Reported::similarity;
+    return {options_.metric, options_.radius.value_or(similarity ? -kInfinity : kInfinity)};
+  }
+
+  void append(std::span<const KeyedPair> found, const Radius& radius, const Monitor& monitor,
+              Pairs& result) const {
+    constexpr std::size_t kPerCheck = 1 << 16;
+    result.first.reserve(found.size());
+    result.second.reserve(found.size());
+    result.keys.reserve(found.size());
+    result.distances.reserve(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (i % kPerCheck == 0) monitor.check();
+      if (!radius.admits(found[i].key)) continue;
+      result.first.push_back(found[i].first);
+      result.second.push_back(found[i].second);
+      result.keys.push_back(found[i].key);
+      result.distances.push_back(static_cast<float>(reported_value(options_.metric, found[i].key)));
+    }
+  }
+
+  const PairsOptions& options_;
+  const Context& context_;
+  RowFilter filter_;  // every row
+  Engine engine_;
+  std::optional<std::int64_t> most_;
+};
+
+Pairs run_search(PairSearch& search) {
+  return with_memory_errors(search.plan(), "ask for a smaller radius or count",
+                            [&] { return search.run(); });
+}
+
+}  // namespace
+
+Pairs pairs(const RowSource& rows, const PairsOptions& options, const Context& context) {
+  PairSearch search(rows, rows, Meets::later_rows, options, context);
+  return run_search(search);
+}
+
+Pairs pairs(const RowSource& first, const RowSource& second, const PairsOptions& options,
+            const Context& context) {
+  PairSearch search(first, second, Meets::every_row, options, context);
+  return run_search(search);
+}
+
+Plan plan_pairs(const RowSource& rows, const PairsOptions& options, const Context& context) {
+  return PairSearch(rows, rows, Meets::later_rows, options, context).plan();
+}
+
+Plan plan_pairs(const RowSource& first, const RowSource& second, const PairsOptions& options,
+                const Context& context) {
+  return PairSearch(first, second, Meets::every_row, options, context).plan();
+}
+
+}  // namespace nearfield
