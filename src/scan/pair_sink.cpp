@@ -14,11 +14,11 @@ PairCollection::PairCollection(double bound, std::optional<std::int64_t> most, F
 
 void PairCollection::take(const Candidates& candidates, std::span<const double> keys) {
   // Once the bound has fallen, nearly every block ends here, and no thread waits for another.
-  const double bound = this->bound();
-  if (std::none_of(keys.begin(), keys.end(), [&](double key) { return key <= bound; })) return;
+  const std::int64_t close = count_close(keys, bound());
+  if (close == 0) return;
+  if (!closest_) budget_.spend(close);
 
   const std::scoped_lock lock(mutex_);
-  const std::size_t before = all_.size();
   for_each_close(
       candidates, keys, [&](std::int64_t) { return this->bound(); },
       [&](std::int64_t first, double key, std::int64_t second) {
@@ -29,7 +29,6 @@ void PairCollection::take(const Candidates& candidates, std::span<const double> 
         closest_->offer({key, first, second});
         if (closest_->threshold() < this->bound()) bound_ = closest_->threshold();
       });
-  if (!closest_) budget_.spend(static_cast<std::int64_t>(all_.size() - before));
 }
 
 std::span<const KeyedPair> PairCollection::finish() {

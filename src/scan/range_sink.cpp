@@ -15,14 +15,12 @@ void RangeSink::thresholds(Range /*queries*/, std::span<double> out) const {
 }
 
 void RangeSink::consume(const Candidates& candidates, std::span<const double> keys) {
-  std::int64_t added = 0;
+  budget_.spend(count_close(keys, bound_));
   for_each_close(
       candidates, keys, [&](std::int64_t) { return bound_; },
       [&](std::int64_t query, double key, std::int64_t row) {
         of(query).push_back({key, row});
-        ++added;
       });
-  budget_.spend(added);
 }
 
 std::unique_ptr<Sink> RangeSink::twin() const {

@@ -1,6 +1,7 @@
 // The third step: keeps what belongs to the answer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,6 +27,11 @@ class Sink {
   virtual std::unique_ptr<Sink> twin() const = 0;
   virtual void merge(Sink& twin, std::int64_t query) = 0;
 };
+
+// Keys that are at most the bound; kNever, which is NaN, is not.
+inline std::int64_t count_close(std::span<const double> keys, double bound) {
+  return std::count_if(keys.begin(), keys.end(), [&](double key) { return key <= bound; });
+}
 
 // Calls use(query, key, row) for each candidate whose key is at most at_most(query), asked anew for
 // every candidate.

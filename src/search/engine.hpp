@@ -72,7 +72,4 @@ class Engine {
   ScanCounts counts_;
 };
 
-inline constexpr const char* kFewerQueries =
-    "ask for fewer queries at a time or fewer results of each";
-
 }  // namespace nearfield

@@ -14,6 +14,8 @@
 namespace nearfield {
 namespace {
 
+constexpr const char* kAdvice = "ask for fewer queries at a time or fewer results of each";
+
 // Queries whose results are written by one task.
 constexpr std::int64_t kResultsPerTask = 256;
 
@@ -97,7 +99,7 @@ Engine plan_search(const RowSource& queries, const RowSource& base, const KnnOpt
 Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
               const Context& context, const Tuning& tuning) {
   Engine engine = plan_search(queries, base, options, context, tuning);
-  return with_memory_errors(engine.plan(), kFewerQueries, [&] {
+  return with_memory_errors(engine.plan(), kAdvice, [&] {
     Monitor monitor(context, engine.plan().pairs);
     Neighbors result = empty_result(queries.rows(), options, monitor);
     result.stats = engine.run(

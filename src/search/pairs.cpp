@@ -16,6 +16,8 @@ constexpr std::int64_t kResultBytes = 2 * sizeof(std::int64_t) + sizeof(double) 
 // A found pair at its most: in the collection, grown by doubling, and in the result.
 constexpr std::int64_t kBytesPerFound = 2 * sizeof(KeyedPair) + kResultBytes;
 
+constexpr const char* kAdvice = "ask for a smaller radius or count";
+
 class PairSearch {
  public:
   PairSearch(const RowSource& first, const RowSource& second, Meets meets,
@@ -40,7 +42,7 @@ class PairSearch {
   Pairs run() {
     const DefaultFloats floats;
     const Radius radius = given_radius();
-    FoundBudget budget(engine_.room_for(kBytesPerFound));
+    FoundBudget budget(engine_.room_for(kBytesPerFound), kAdvice);
     PairCollection collection(radius.largest_key(), most_, budget);
     Monitor monitor(context_, plan().pairs);
     Pairs result;
@@ -94,8 +96,7 @@ class PairSearch {
 };
 
 Pairs run_search(PairSearch& search) {
-  return with_memory_errors(search.plan(), "ask for a smaller radius or count",
-                            [&] { return search.run(); });
+  return with_memory_errors(search.plan(), kAdvice, [&] { return search.run(); });
 }
 
 }  // namespace

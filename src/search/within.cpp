@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kBytesPerFound =
     2 * (sizeof(Neighbor) + sizeof(std::int64_t) + sizeof(double) + sizeof(float));
 
+constexpr const char* kAdvice = "search fewer queries at a time or a smaller radius";
+
 void append(Range batch, RangeSink& sink, MetricSpec metric, const Radius& radius,
             const Monitor& monitor, Ranges& result) {
   const DefaultFloats floats;
@@ -46,8 +48,8 @@ Ranges within(const RowSource& queries, const RowSource& base, const WithinOptio
   const Plan& plan = engine.plan();
   const DefaultFloats floats;
   const Radius radius(options.metric, options.radius);
-  FoundBudget budget(engine.room_for(kBytesPerFound));
-  return with_memory_errors(plan, kFewerQueries, [&] {
+  FoundBudget budget(engine.room_for(kBytesPerFound), kAdvice);
+  return with_memory_errors(plan, kAdvice, [&] {
     Monitor monitor(context, plan.pairs);
     Ranges result;
     result.offsets.push_back(0);
@@ -66,8 +68,9 @@ Ranges within(const RowSource& queries, const RowSource& base, const WithinOptio
 
 Plan plan_within(const RowSource& queries, const RowSource& base, const WithinOptions& options,
                  const Context& context) {
+  const Engine engine = plan_search(queries, base, options, context);
   const Radius checked(options.metric, options.radius);
-  return plan_search(queries, base, options, context).plan();
+  return engine.plan();
 }
 
 }  // namespace nearfield

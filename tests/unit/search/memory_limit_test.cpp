@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include <nearfield/knn.hpp>
+#include <nearfield/nearfield.hpp>
 
 #include "tests/oracle/data.hpp"
 
@@ -54,13 +54,12 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { rel
 namespace nearfield {
 namespace {
 
-// Bytes the search allocates at its worst moment.
-std::int64_t measure(const RowSource& queries, const RowSource& base, const KnnOptions& options,
-                     const Context& context) {
+// Bytes that run() allocates at its worst moment.
+template <class Run>
+std::int64_t measure(const Run& run) {
   const std::int64_t before = allocated;
   peak = before;
-  const Neighbors result = knn(queries, base, options, context);
-  EXPECT_EQ(result.queries, queries.rows());
+  run();
   return peak - before;
 }
 
@@ -86,7 +85,8 @@ TEST(MemoryLimit, IsKept) {
             const MatrixRows rows(base);
             const data::PiecewiseRows pieces(base);
             const RowSource& source = in_memory ? static_cast<const RowSource&>(rows) : pieces;
-            EXPECT_LE(measure(MatrixRows(queries), source, options, context), *context.memory_limit)
+            EXPECT_LE(measure([&] { knn(MatrixRows(queries), source, options, context); }),
+                      *context.memory_limit)
                 << "k " << k << ", threads " << threads << ", in memory " << in_memory << ", spare "
                 << spare << ", filter " << static_cast<int>(filter.kind());
             ++runs;
@@ -96,6 +96,63 @@ TEST(MemoryLimit, IsKept) {
     }
   }
   EXPECT_EQ(runs, 108);
+}
+
+// How much is found is not known before: the limit is kept whether the search ends well or with an
+// error, and both must happen.
+template <class Search>
+void expect_kept_while_found(const Search& search) {
+  int done = 0;
+  int refused = 0;
+  for (const int threads : {1, 2}) {
+    for (const std::int64_t limit : {1'000'000, 3'000'000, 30'000'000}) {
+      for (const double radius : {0.2, 1.0, 2.0, 5.0}) {
+        Context context{.threads = threads};
+        context.memory_limit = limit;
+        const auto run = [&] {
+          try {
+            search(radius, context);
+            ++done;
+          } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::memory_limit) << error.what();
+            ++refused;
+          }
+        };
+        EXPECT_LE(measure(run), limit) << "threads " << threads << ", radius " << radius;
+      }
+    }
+  }
+  EXPECT_GT(done, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST(MemoryLimit, IsKeptWhereTheNumberFoundIsNotKnown) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 3'011, 16, 1});
+  const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 300, 16, 2});
+  knn(queries, base, {}, {.threads = 2});
+  expect_kept_while_found([&](double radius, const Context& context) {
+    within(queries, base, {.radius = radius}, context);
+  });
+  expect_kept_while_found(
+      [&](double radius, const Context& context) { pairs(base, {.radius = radius}, context); });
+  expect_kept_while_found([&](double radius, const Context& context) {
+    const auto count = static_cast<std::int64_t>(radius * 30'000);
+    pairs(queries, base, {.count = count}, context);
+  });
+}
+
+TEST(MemoryLimit, IsKeptByACursor) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 3'011, 16, 1});
+  const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 300, 16, 2});
+  knn(queries, base, {}, {.threads = 2});
+  const MatrixRows query_rows(queries);
+  const MatrixRows base_rows(base);
+  Context context{.threads = 2};
+  context.memory_limit = 2'000'000;
+  KnnCursor cursor(query_rows, base_rows);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_LE(measure([&] { cursor.next(25, context); }), *context.memory_limit) << step;
+  }
 }
 
 }  // namespace
