@@ -6,8 +6,9 @@
 
 namespace nearfield::cli {
 
-// Both throw an Error that names the text and the limits.
+// All throw an Error that names the text and the limits.
 std::int64_t parse_count(std::string_view text, std::int64_t least, std::int64_t most);
+double parse_number(std::string_view text);  // an infinity too, but no NaN
 double parse_seconds(std::string_view text);
 
 }  // namespace nearfield::cli

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -19,14 +20,6 @@ namespace fs = std::filesystem;
   throw Error(ErrorCode::io, fmt::format("{}: {}", path, why));
 }
 
-// As in write_matrix: a device, a pipe or an open descriptor has no ending and no folder of ours.
-bool is_stream(const std::string& path, fs::file_type type) {
-  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
-         path.starts_with("/proc/self/fd/") ||
-         (type != fs::file_type::regular && type != fs::file_type::directory &&
-          type != fs::file_type::not_found && type != fs::file_type::none);
-}
-
 void check_writable(const std::string& path, const fs::path& place) {
   if (::access(place.c_str(), W_OK) != 0) {
     const std::string reason = std::generic_category().message(errno);
@@ -34,33 +27,78 @@ void check_writable(const std::string& path, const fs::path& place) {
   }
 }
 
-}  // namespace
-
-void check_output(const std::string& option, const std::string& path, std::string_view ending,
-                  std::span<const std::string> inputs) {
+// Where symbolic links lead, whether or not the file is there.
+fs::path real_path(const std::string& path) {
   std::error_code ignored;
-  const fs::file_type type = fs::status(path, ignored).type();
-  if (is_stream(path, type)) {
+  return fs::weakly_canonical(fs::absolute(path), ignored);
+}
+
+// Hard links are one file under two names.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return fs::equivalent(a, b, ignored) || real_path(a) == real_path(b);
+}
+
+void check_ending(const OutputPath& output) {
+  const auto has = [&](std::string_view ending) { return output.ends_in(ending); };
+  if (!output.endings.empty() && std::ranges::none_of(output.endings, has)) {
+    throw CLI::ValidationError(output.option, fmt::format("'{}' must end in {}", output.path,
+                                                          fmt::join(output.endings, " or ")));
+  }
+}
+
+void check_output_path(const OutputPath& output, std::span<const std::string> inputs) {
+  const std::string& path = output.path;
+  if (is_stream(path)) {
     return;
   }
-  if (!path.ends_with(ending)) {
-    throw CLI::ValidationError(option, fmt::format("'{}' must end in {}", path, ending));
-  }
+  check_ending(output);
+  std::error_code ignored;
+  const fs::file_type type = fs::status(path, ignored).type();
   if (type == fs::file_type::directory) {
     fail_io(path, "is a folder, not a file");
   }
   for (const std::string& input : inputs) {
     if (fs::equivalent(path, input, ignored)) {
-      throw CLI::ValidationError(option,
+      throw CLI::ValidationError(output.option,
                                  fmt::format("'{}' would replace the input '{}'", path, input));
     }
   }
   if (type == fs::file_type::regular) {
     check_writable(path, path);
   }
-  // The folder of the file itself, where a symbolic link leads to it.
-  const fs::path folder = fs::weakly_canonical(fs::absolute(path), ignored).parent_path();
-  check_writable(path, folder);
+  check_writable(path, real_path(path).parent_path());
+}
+
+}  // namespace
+
+bool is_stream(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_type type = fs::status(path, ignored).type();
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/fd/") ||
+         (type != fs::file_type::regular && type != fs::file_type::directory &&
+          type != fs::file_type::not_found && type != fs::file_type::none);
+}
+
+bool is_standard_output(const std::string& path) {
+  return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
+void check_output_paths(std::span<const OutputPath> outputs, std::span<const std::string> inputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].given()) {
+      continue;
+    }
+    check_output_path(outputs[i], inputs);
+    for (const OutputPath& earlier : outputs.first(i)) {
+      if (earlier.given() && same_file(earlier.path, outputs[i].path)) {
+        throw CLI::ValidationError(outputs[i].option,
+                                   fmt::format("'{}' is also the file of {}; each needs its own",
+                                               outputs[i].path, earlier.option));
+      }
+    }
+  }
 }
 
 }  // namespace nearfield::cli

@@ -1,15 +1,29 @@
-// Whether a result can be written, asked before the hours that compute it.
+// Whether results can be written, asked before the hours that compute them.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nearfield::cli {
 
-// Throws CLI::ValidationError for a name that can never be right (its ending, or a file that is
-// also read), Error for one the system refuses. `option` is the one that gave the path.
-void check_output(const std::string& option, const std::string& path, std::string_view ending,
-                  std::span<const std::string> inputs);
+struct OutputPath {
+  std::string option;                     // that gives the path
+  std::vector<std::string_view> endings;  // one of which the name must have; empty: any name
+  std::string path;                       // empty: not asked for
+
+  bool given() const { return !path.empty(); }
+  bool ends_in(std::string_view ending) const { return path.ends_with(ending); }
+};
+
+// A device, a pipe or an open descriptor: it has no ending and no folder of ours, and is written
+// directly. The same as for write_matrix.
+bool is_stream(const std::string& path);
+bool is_standard_output(const std::string& path);
+
+// Throws CLI::ValidationError for a name that can never be right (its ending, a file that is also
+// read, or two outputs of one name), Error for one the system refuses.
+void check_output_paths(std::span<const OutputPath> outputs, std::span<const std::string> inputs);
 
 }  // namespace nearfield::cli

@@ -1,0 +1,199 @@
+#include "completion_scripts.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace nearfield::cli {
+namespace {
+
+using Value = CompletedOption::Value;
+
+// As one word of bash, zsh and fish alike.
+std::string in_quotes(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) {
+    word += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return word + "'";
+}
+
+std::vector<std::string> words_of(const CommandTree& tree, const CompletedCommand& command) {
+  std::vector<std::string> words;
+  for (const CompletedCommand& below : commands_below(tree, command)) {
+    words.push_back(below.name);
+  }
+  for (const CompletedOption& option : command.options) {
+    words.insert(words.end(), option.spellings.begin(), option.spellings.end());
+  }
+  return words;
+}
+
+// The paths of all commands but the program itself: 'nearfield knn'|'nearfield plan'|...
+std::string all_paths(const CommandTree& tree) {
+  std::vector<std::string> paths;
+  for (const CompletedCommand& command : tree) {
+    if (&command != &tree.front()) {
+      paths.push_back(in_quotes(command.path));
+    }
+  }
+  return fmt::format("{}", fmt::join(paths, "|"));
+}
+
+// 'nearfield knn:-k'|..., for an option in all its spellings.
+std::string places_of(const CompletedCommand& command, const CompletedOption& option) {
+  std::vector<std::string> places;
+  for (const std::string& spelling : option.spellings) {
+    places.push_back(in_quotes(command.path + ":" + spelling));
+  }
+  return fmt::format("{}", fmt::join(places, "|"));
+}
+
+// One branch of a `case` for each option that takes a value. `names` is a format that the names
+// are put into.
+std::string value_branches(const CommandTree& tree, std::string_view files,
+                           fmt::format_string<std::string> names) {
+  std::string text;
+  for (const CompletedCommand& command : tree) {
+    for (const CompletedOption& option : command.options) {
+      if (option.value == Value::none) {
+        continue;
+      }
+      std::string action;
+      if (option.value == Value::file) {
+        action = files;
+      } else if (option.value == Value::names) {
+        action = fmt::format(names, fmt::format("{}", fmt::join(option.names, " ")));
+      }
+      text += fmt::format("    {}) {}{}return ;;\n", places_of(command, option), action,
+                          action.empty() ? "" : "; ");
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string bash_script(const CommandTree& tree) {
+  std::string words;
+  for (const CompletedCommand& command : tree) {
+    words += fmt::format("    {}) words='{}' ;;\n", in_quotes(command.path),
+                         fmt::join(words_of(tree, command), " "));
+  }
+  return fmt::format(
+      R"(# bash completion; made by: nearfield completion bash
+_nearfield() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
+  local command=nearfield word words=
+  COMPREPLY=()
+  if [[ $current == '=' ]]; then  # bash cuts --metric=cosine into three words
+    current=
+  elif [[ $previous == '=' ]]; then
+    previous=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
+  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case "$command $word" in
+    {}) command+=" $word" ;;
+    esac
+  done
+  case "$command:$previous" in
+{}  esac
+  case $command in
+{}  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}}
+complete -F _nearfield nearfield
+)",
+      all_paths(tree),
+      value_branches(tree,
+                     R"(compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$current"))",
+                     R"(mapfile -t COMPREPLY < <(compgen -W '{}' -- "$current"))"),
+      words);
+}
+
+std::string zsh_script(const CommandTree& tree) {
+  std::string words;
+  for (const CompletedCommand& command : tree) {
+    words += fmt::format("    {}) compadd -- {} ;;\n", in_quotes(command.path),
+                         fmt::join(words_of(tree, command), " "));
+  }
+  return fmt::format(
+      R"(#compdef nearfield
+# zsh completion; made by: nearfield completion zsh
+_nearfield() {{
+  local previous=${{words[CURRENT-1]}} command=nearfield word
+  for word in "${{(@)words[2,CURRENT-1]}}"; do
+    case "$command $word" in
+    {}) command+=" $word" ;;
+    esac
+  done
+  case "$command:$previous" in
+{}  esac
+  case $command in
+{}  esac
+}}
+if [[ ${{funcstack[1]}} == _nearfield ]]; then  # loaded from a folder of fpath
+  _nearfield "$@"
+else
+  compdef _nearfield nearfield
+fi
+)",
+      all_paths(tree), value_branches(tree, "_files", "compadd -- {}"), words);
+}
+
+namespace {
+
+// -s k, or -l metric.
+std::string fish_spelling(std::string_view spelling) {
+  return spelling.starts_with("--") ? fmt::format(" -l {}", spelling.substr(2))
+                                    : fmt::format(" -s {}", spelling.substr(1));
+}
+
+std::string fish_option(const std::string& condition, const CompletedOption& option) {
+  std::string line = condition;
+  for (const std::string& spelling : option.spellings) {
+    line += fish_spelling(spelling);
+  }
+  if (option.value == Value::file) {
+    line += " -r -F";
+  } else if (option.value != Value::none) {
+    line += " -x";
+  }
+  if (option.value == Value::names) {
+    line += fmt::format(" -a '{}'", fmt::join(option.names, " "));
+  }
+  return fmt::format("{} -d {}\n", line, in_quotes(option.help));
+}
+
+}  // namespace
+
+std::string fish_script(const CommandTree& tree) {
+  std::string lines;
+  for (const CompletedCommand& command : tree) {
+    const std::string condition =
+        fmt::format("complete -c nearfield -n '__nearfield_at \"{}\"'", command.path);
+    for (const CompletedCommand& below : commands_below(tree, command)) {
+      lines += fmt::format("{} -a {} -d {}\n", condition, below.name, in_quotes(below.help));
+    }
+    for (const CompletedOption& option : command.options) {
+      lines += fish_option(condition, option);
+    }
+  }
+  std::string paths = all_paths(tree);
+  std::ranges::replace(paths, '|', ' ');
+  return fmt::format(
+      R"(# fish completion; made by: nearfield completion fish
+function __nearfield_at
+  set -l command nearfield
+  for word in (commandline -opc)[2..]
+    contains -- "$command $word" {}; and set command "$command $word"
+  end
+  test "$command" = $argv[1]
+end
+complete -c nearfield -f
+{})",
+      paths, lines);
+}
+
+}  // namespace nearfield::cli

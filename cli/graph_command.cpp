@@ -1,0 +1,59 @@
+// `nearfield graph`: the nearest others of every row.
+#include <memory>
+
+#include <nearfield/graph.hpp>
+
+#include "neighbor_files.hpp"
+#include "report.hpp"
+#include "search_commands.hpp"
+#include "search_run.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+struct GraphArguments {
+  InputOptions input;
+  GraphOptions search;
+  RunOptions run;
+  OutputOptions output;
+};
+
+void run_graph(const GraphArguments& args, Mode mode) {
+  check_outputs(args.output, args.input, mode);
+  const SearchInput input = open_input(args.input);
+  const Context context = context_of(args.run, input);
+  GraphOptions options = args.search;
+  options.filter = input.filter();
+  Task task = task_of("graph", options.metric, input);
+  task.k = options.k;
+  check_fits(args.output, task.rows, options.k);
+  if (mode == Mode::plan) {
+    print_plan(task, plan_graph(*input.base, options, context), args.output);
+    return;
+  }
+  const Neighbors found = run_watched(context, args.output, [&](const Context& watched) {
+    return graph(*input.base, options, watched);
+  });
+  write_neighbors(args.output, found);
+  print_outcome(task, {count_of(found), found.exact, found.stats}, args.output);
+}
+
+}  // namespace
+
+void add_graph_command(CLI::App& app, Mode mode) {
+  CLI::App& command = add_search_command(
+      app, mode,
+      {"graph", "The k nearest other rows of every row",
+       "the 5 nearest others of every row, as text", "--base b.fbin -k 5 --output graph.csv"});
+  const auto args = std::make_shared<GraphArguments>();
+  add_base(command, args->input);
+  add_filter(command, args->input);
+  add_k(command, args->search.k);
+  add_metric(command, args->search.metric, args->search.check_finite);
+  add_run_options(command, args->run);
+  add_result_files(command, args->output, "nearest first, -1 where there is none");
+  add_report_options(command, args->output);
+  command.callback([args, mode] { run_graph(*args, mode); });
+}
+
+}  // namespace nearfield::cli

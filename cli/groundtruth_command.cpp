@@ -1,0 +1,87 @@
+// `nearfield groundtruth`: the answers to measure approximate indexes with, in one file.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nearfield/files.hpp>
+#include <nearfield/knn.hpp>
+
+#include "neighbor_files.hpp"
+#include "report.hpp"
+#include "search_commands.hpp"
+#include "search_run.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+constexpr std::int64_t kUsualK = 100;
+
+struct TruthArguments {
+  InputOptions input;
+  KnnOptions search = {.k = kUsualK};
+  RunOptions run;
+  OutputOptions output;
+};
+
+// The format has no ending of its own; under one of these it would be read as something else.
+void check_name(const OutputPath& output) {
+  constexpr std::array<std::string_view, 6> kOthers{".ibin",  ".ivecs", ".npy",
+                                                    ".fvecs", ".fbin",  ".csv"};
+  const auto has = [&](std::string_view ending) { return output.ends_in(ending); };
+  if (const auto other = std::ranges::find_if(kOthers, has); other != kOthers.end()) {
+    throw CLI::ValidationError(
+        output.option,
+        fmt::format("'{}' would not be a {} but ids and distances in big-ann's format: give it "
+                    "another ending, such as .bin, or use 'nearfield knn'",
+                    output.path, *other));
+  }
+}
+
+void run_groundtruth(const TruthArguments& args, Mode mode) {
+  check_name(args.output.ids);
+  check_outputs(args.output, args.input, mode);
+  const SearchInput input = open_input(args.input);
+  const Context context = context_of(args.run, input);
+  KnnOptions options = args.search;
+  options.filter = input.filter();
+  Task task = task_of("groundtruth", options.metric, input);
+  task.k = options.k;
+  if (mode == Mode::plan) {
+    print_plan(task, plan_knn(*input.queries, *input.base, options, context), args.output);
+    return;
+  }
+  const Neighbors found = run_watched(context, args.output, [&](const Context& watched) {
+    return knn(*input.queries, *input.base, options, watched);
+  });
+  if (args.output.ids.given()) {
+    write_truth(args.output.ids.path, found.ids, found.distances, found.queries, found.k);
+  }
+  print_outcome(task, {count_of(found), found.exact, found.stats}, args.output);
+}
+
+}  // namespace
+
+void add_groundtruth_command(CLI::App& app, Mode mode) {
+  CLI::App& command =
+      add_search_command(app, mode,
+                         {"groundtruth", "As knn, into one file of big-ann's ground truth",
+                          "the 100 nearest, in 1 GiB however large the base",
+                          "--queries q.fbin --base b.fbin --memory-limit 1G --output truth.bin"});
+  const auto args = std::make_shared<TruthArguments>();
+  args->output.ids.endings.clear();
+  add_queries(command, args->input, "Vector file of the queries")->required();
+  add_base(command, args->input);
+  add_filter(command, args->input);
+  add_k(command, args->search.k);
+  add_metric(command, args->search.metric, args->search.check_finite);
+  add_exclude_self(command, args->search.exclude_self);
+  add_run_options(command, args->run);
+  add_output_file(command, args->output.ids,
+                  "Write uint32 queries and k, all ids (uint32), all distances (float32)");
+  add_report_options(command, args->output);
+  command.callback([args, mode] { run_groundtruth(*args, mode); });
+}
+
+}  // namespace nearfield::cli

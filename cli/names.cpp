@@ -1,0 +1,24 @@
+#include "names.hpp"
+
+#include <nearfield/isa.hpp>
+#include <nearfield/metric.hpp>
+
+namespace nearfield::cli {
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const MetricInfo& metric : metrics()) {
+    names.push_back(std::string(metric.name) + (metric.needs_p ? ":P" : ""));
+  }
+  return names;
+}
+
+std::vector<std::string> isa_names() {
+  std::vector<std::string> names;
+  for (const Isa isa : available_isas()) {
+    names.emplace_back(to_string(isa));
+  }
+  return names;
+}
+
+}  // namespace nearfield::cli

@@ -1,0 +1,102 @@
+// `nearfield pairs`: the closest pairs of rows, of one set or between two.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <nearfield/pairs.hpp>
+
+#include "csv.hpp"
+#include "report.hpp"
+#include "search_commands.hpp"
+#include "search_run.hpp"
+#include "vector_files.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+struct PairsArguments {
+  InputOptions input;
+  PairsOptions search;
+  RunOptions run;
+  OutputOptions output;
+};
+
+// The search kept more bytes than this a pair until it ended: the memory limit still holds.
+std::vector<std::int64_t> two_columns(const Pairs& found) {
+  std::vector<std::int64_t> table;
+  table.reserve(2 * found.first.size());
+  for (std::size_t i = 0; i < found.first.size(); ++i) {
+    table.push_back(found.first[i]);
+    table.push_back(found.second[i]);
+  }
+  return table;
+}
+
+void write_pairs(const OutputOptions& output, const Pairs& found) {
+  const auto rows = static_cast<std::int64_t>(found.first.size());
+  if (output.ids.ends_in(".csv")) {
+    write_csv(output.ids.path, found);
+  } else if (output.ids.given()) {
+    write_id_table(output.ids.path, two_columns(found), rows, 2);
+  }
+  if (output.distances.given()) {
+    write_vectors(output.distances.path, MatrixView(found.distances.data(), rows, 1));
+  }
+}
+
+Plan plan_of(const SearchInput& input, const PairsOptions& options, const Context& context) {
+  return input.queries ? plan_pairs(*input.queries, *input.base, options, context)
+                       : plan_pairs(*input.base, options, context);
+}
+
+Pairs find(const SearchInput& input, const PairsOptions& options, const Context& context) {
+  return input.queries ? pairs(*input.queries, *input.base, options, context)
+                       : pairs(*input.base, options, context);
+}
+
+void run_pairs(const PairsArguments& args, Mode mode) {
+  if (!args.search.radius && !args.search.count) {
+    throw CLI::RequiredError("--radius, --count, or both");
+  }
+  check_outputs(args.output, args.input, mode);
+  const SearchInput input = open_input(args.input);
+  const Context context = context_of(args.run, input);
+  Task task = task_of("pairs", args.search.metric, input);
+  task.radius = args.search.radius;
+  task.count = args.search.count;
+  if (mode == Mode::plan) {
+    print_plan(task, plan_of(input, args.search, context), args.output);
+    return;
+  }
+  const Pairs found = run_watched(context, args.output, [&](const Context& watched) {
+    return find(input, args.search, watched);
+  });
+  write_pairs(args.output, found);
+  print_outcome(task, {static_cast<std::int64_t>(found.first.size()), found.exact, found.stats},
+                args.output);
+}
+
+}  // namespace
+
+void add_pairs_command(CLI::App& app, Mode mode) {
+  CLI::App& command = add_search_command(
+      app, mode,
+      {"pairs", "The closest pairs of rows, of one set or between two",
+       "the 100 closest pairs that are at most 0.5 apart",
+       "--base b.fbin --count 100 --radius 0.5 --metric euclidean --output pairs.csv"});
+  const auto args = std::make_shared<PairsArguments>();
+  add_queries(command, args->input,
+              "Pair the rows of this vector file with those of the base; without it, the base with "
+              "itself, each pair once");
+  add_base(command, args->input);
+  add_radius(command, args->search.radius);
+  add_count(command, args->search.count);
+  add_metric(command, args->search.metric, args->search.check_finite);
+  add_run_options(command, args->run);
+  add_result_files(command, args->output, "two columns, closest pair first");
+  add_report_options(command, args->output);
+  command.callback([args, mode] { run_pairs(*args, mode); });
+}
+
+}  // namespace nearfield::cli

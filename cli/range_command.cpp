@@ -1,0 +1,97 @@
+// `nearfield range`: every base row within a radius of each query.
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <nearfield/within.hpp>
+
+#include "csv.hpp"
+#include "report.hpp"
+#include "search_commands.hpp"
+#include "search_run.hpp"
+#include "vector_files.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+struct RangeArguments {
+  InputOptions input;
+  std::optional<double> radius;  // always given when the command runs
+  WithinOptions search;
+  RunOptions run;
+  OutputOptions output;
+};
+
+// Ids of all queries in one column: without the offsets nobody knows whose they are.
+void check_offsets(const OutputOptions& output) {
+  const bool column =
+      output.distances.given() || (output.ids.given() && !output.ids.ends_in(".csv"));
+  if (column && !output.offsets.given()) {
+    throw CLI::RequiredError(
+        "--offsets, which says where each query begins (or --output as a .csv, which needs none)");
+  }
+}
+
+void write_ranges(const OutputOptions& output, const Ranges& found) {
+  const auto rows = static_cast<std::int64_t>(found.ids.size());
+  if (output.ids.ends_in(".csv")) {
+    write_csv(output.ids.path, found);
+  } else if (output.ids.given()) {
+    write_id_table(output.ids.path, found.ids, rows, 1);
+  }
+  if (output.distances.given()) {
+    write_vectors(output.distances.path, MatrixView(found.distances.data(), rows, 1));
+  }
+  if (output.offsets.given()) {
+    write_id_table(output.offsets.path, found.offsets,
+                   static_cast<std::int64_t>(found.offsets.size()), 1);
+  }
+}
+
+void run_range(const RangeArguments& args, Mode mode) {
+  check_offsets(args.output);
+  check_outputs(args.output, args.input, mode);
+  const SearchInput input = open_input(args.input);
+  const Context context = context_of(args.run, input);
+  WithinOptions options = args.search;
+  options.radius = *args.radius;
+  options.filter = input.filter();
+  Task task = task_of("range", options.metric, input);
+  task.radius = options.radius;
+  if (mode == Mode::plan) {
+    print_plan(task, plan_within(*input.queries, *input.base, options, context), args.output);
+    return;
+  }
+  const Ranges found = run_watched(context, args.output, [&](const Context& watched) {
+    return within(*input.queries, *input.base, options, watched);
+  });
+  write_ranges(args.output, found);
+  print_outcome(task, {static_cast<std::int64_t>(found.ids.size()), found.exact, found.stats},
+                args.output);
+}
+
+}  // namespace
+
+void add_range_command(CLI::App& app, Mode mode) {
+  CLI::App& command =
+      add_search_command(app, mode,
+                         {"range", "Every base row within a radius of each query",
+                          "the rows at most 0.5 away, query after query",
+                          "--queries q.fbin --base b.fbin --radius 0.5 --metric euclidean \\\n"
+                          "      --output ids.npy --distances d.npy --offsets offsets.npy"});
+  const auto args = std::make_shared<RangeArguments>();
+  add_queries(command, args->input, "Vector file of the queries")->required();
+  add_base(command, args->input);
+  add_filter(command, args->input);
+  add_radius(command, args->radius)->required();
+  add_metric(command, args->search.metric, args->search.check_finite);
+  add_exclude_self(command, args->search.exclude_self);
+  add_run_options(command, args->run);
+  add_result_files(command, args->output, "of all queries in one column, nearest first");
+  add_output_file(command, args->output.offsets,
+                  "Write where each query begins in that column, and where the last one ends");
+  add_report_options(command, args->output);
+  command.callback([args, mode] { run_range(*args, mode); });
+}
+
+}  // namespace nearfield::cli

@@ -1,0 +1,134 @@
+#include "report.hpp"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nearfield/error.hpp>
+#include <nearfield/version.hpp>
+
+#include "json.hpp"
+#include "rate.hpp"
+#include "standard_output.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+double pairs_per_second(const Stats& stats) {
+  return stats.seconds > 0 ? static_cast<double>(stats.pairs_considered) / stats.seconds : 0;
+}
+
+template <class T>
+void add_if(JsonObject& json, std::string_view name, const std::optional<T>& value) {
+  if (value) {
+    json.add(name, *value);
+  }
+}
+
+JsonObject task_json(const Task& task) {
+  JsonObject json;
+  json.add("nearfield", version())
+      .add("command", task.command)
+      .add("metric", to_string(task.metric));
+  add_if(json, "k", task.k);
+  add_if(json, "radius", task.radius);
+  add_if(json, "count", task.count);
+  add_if(json, "queries", task.queries);
+  json.add("rows", task.rows).add("dims", task.dims);
+  return json;
+}
+
+JsonObject plan_json(const Plan& plan) {
+  JsonObject json;
+  json.add("isa", to_string(plan.isa))
+      .add("filter", plan.filter)
+      .add("kernel", plan.kernel)
+      .add("selector", plan.selector)
+      .add("threads", plan.threads)
+      .add("query_batch", plan.query_batch)
+      .add("base_chunk", plan.base_chunk)
+      .add("passes", plan.passes)
+      .add("query_tile", plan.query_tile)
+      .add("row_tile", plan.row_tile)
+      .add("row_parts", plan.row_parts)
+      .add("pairs", plan.pairs)
+      .add("result_bytes", plan.result_bytes)
+      .add("working_bytes", plan.working_bytes);
+  return json;
+}
+
+JsonObject stats_json(const Stats& stats) {
+  JsonObject json;
+  json.add("seconds", stats.seconds)
+      .add("pairs_considered", stats.pairs_considered)
+      .add("pairs_verified", stats.pairs_verified)
+      .add("pairs_per_second", pairs_per_second(stats));
+  return json;
+}
+
+// "knn: 2 queries x 4 rows, 2 dims, euclidean, k 3".
+std::string task_text(const Task& task) {
+  std::string text = fmt::format("{}: ", task.command);
+  if (task.queries) {
+    text += fmt::format("{} queries x ", *task.queries);
+  }
+  text += fmt::format("{} rows, {} dims, {}", task.rows, task.dims, to_string(task.metric));
+  if (task.k) {
+    text += fmt::format(", k {}", *task.k);
+  }
+  if (task.radius) {
+    text += fmt::format(", radius {}", *task.radius);
+  }
+  if (task.count) {
+    text += fmt::format(", count {}", *task.count);
+  }
+  return text;
+}
+
+// Without a k or a count, how much is found is known only at the end.
+bool size_is_known(const Task& task) { return task.k || task.count; }
+
+std::string plan_text(const Task& task, const Plan& plan) {
+  return fmt::format(
+      "search    {}\n{}{}", task_text(task), to_string(plan),
+      size_is_known(task) ? "" : "found     not known before; its bytes come on top\n");
+}
+
+std::string summary(const Task& task, const Outcome& outcome) {
+  const Plan& plan = outcome.stats.plan;
+  return fmt::format("{}: {} found in {:.3f} s, {} pairs/s, {}, {} thread{}\n", task_text(task),
+                     outcome.found, outcome.stats.seconds,
+                     with_prefix(pairs_per_second(outcome.stats)), to_string(plan.isa),
+                     plan.threads, plan.threads == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Task task_of(std::string_view command, MetricSpec metric, const SearchInput& input) {
+  Task task{command, metric, {}, input.base->rows(), input.base->cols()};
+  if (input.queries) {
+    task.queries = input.queries->rows();
+  }
+  return task;
+}
+
+void print_plan(const Task& task, const Plan& plan, const OutputOptions& output) {
+  print_result(output.json ? task_json(task).add("plan", plan_json(plan)).text() + "\n"
+                           : plan_text(task, plan));
+}
+
+void print_outcome(const Task& task, const Outcome& outcome, const OutputOptions& output) {
+  if (!output.quiet) {
+    fmt::print(stderr, "{}", summary(task, outcome));
+  }
+  if (output.json) {
+    print_result(task_json(task)
+                     .add("exact", outcome.exact)
+                     .add("found", outcome.found)
+                     .add("stats", stats_json(outcome.stats))
+                     .add("plan", plan_json(outcome.stats.plan))
+                     .text() +
+                 "\n");
+  }
+}
+
+}  // namespace nearfield::cli

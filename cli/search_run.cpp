@@ -1,0 +1,72 @@
+#include "search_run.hpp"
+
+#include <array>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nearfield/error.hpp>
+
+#include "vector_files.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+// Two texts of different kinds on one stream can be read by nobody.
+void check_json_alone(const OutputPath& output) {
+  if (is_standard_output(output.path)) {
+    throw CLI::ValidationError(
+        output.option,
+        fmt::format("'{}' is where --json prints; write one of them to a file", output.path));
+  }
+}
+
+}  // namespace
+
+void check_outputs(const OutputOptions& output, const InputOptions& input, Mode mode) {
+  const std::array files{output.ids, output.distances, output.offsets};
+  bool some = output.json || mode == Mode::plan;
+  for (const OutputPath& file : files) {
+    some = some || file.given();
+    if (output.json) {
+      check_json_alone(file);
+    }
+  }
+  if (!some) {
+    throw CLI::RequiredError("--output, another file to write, or --json");
+  }
+  check_output_paths(files, std::array{input.queries, input.base, input.filter});
+}
+
+SearchInput open_input(const InputOptions& options) {
+  SearchInput input;
+  if (!options.queries.empty()) {
+    input.queries = open_vectors(options.queries, options.file);
+  }
+  input.base = open_vectors(options.base, options.file);
+  if (!options.filter.empty()) {
+    input.allowed = read_id_table(options.filter).ids;
+  }
+  return input;
+}
+
+Context context_of(const RunOptions& run, const SearchInput& input) {
+  Context context = run.context;
+  if (run.timeout) {
+    const std::chrono::duration<double> seconds(*run.timeout);
+    context.deadline = std::chrono::steady_clock::now() +
+                       std::chrono::duration_cast<std::chrono::nanoseconds>(seconds);
+  }
+  if (context.memory_limit && input.allowed) {  // the library cannot know of this copy
+    const auto bytes = static_cast<std::int64_t>(input.allowed->size() * sizeof(std::int64_t));
+    if (bytes > *context.memory_limit) {
+      throw Error(ErrorCode::memory_limit,
+                  fmt::format("the {} ids of --filter take {} bytes but the memory limit is {}: "
+                              "raise it, or allow fewer rows",
+                              input.allowed->size(), bytes, *context.memory_limit));
+    }
+    *context.memory_limit -= bytes;
+  }
+  return context;
+}
+
+}  // namespace nearfield::cli

@@ -1,0 +1,47 @@
+// What every search command does between its options and its results.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <nearfield/context.hpp>
+#include <nearfield/knn.hpp>
+#include <nearfield/rows.hpp>
+
+#include "interrupt.hpp"
+#include "progress_bar.hpp"
+#include "search_options.hpp"
+
+namespace nearfield::cli {
+
+// Something to write, and every file of it can be written. A plan needs nothing to write.
+void check_outputs(const OutputOptions& output, const InputOptions& input, Mode mode);
+
+struct SearchInput {
+  std::unique_ptr<RowSource> queries;  // null where none were given
+  std::unique_ptr<RowSource> base;
+  std::optional<std::vector<std::int64_t>> allowed;
+
+  // Looks at `allowed`.
+  RowFilter filter() const { return allowed ? RowFilter::list(*allowed) : RowFilter(); }
+};
+
+SearchInput open_input(const InputOptions& options);
+
+// The seconds of --timeout begin here; the memory that the input holds is taken off the limit.
+Context context_of(const RunOptions& run, const SearchInput& input);
+
+// Calls `search` with a context that Ctrl-C cancels and that shows progress on a terminal.
+template <class Search>
+auto run_watched(Context context, const OutputOptions& output, Search search) {
+  context.cancel = cancel_on_interrupt();
+  ProgressBar bar;
+  if (!output.quiet) {
+    context.progress = [&bar](const Progress& progress) { bar.show(progress); };
+  }
+  return search(context);
+}
+
+}  // namespace nearfield::cli
