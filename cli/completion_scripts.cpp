@@ -1,6 +1,7 @@
 #include "completion_scripts.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -50,11 +51,11 @@ std::string places_of(const CompletedCommand& command, const CompletedOption& op
   return fmt::format("{}", fmt::join(places, "|"));
 }
 
-// One branch of a `case` for each option that takes a value. `names` is a format that the names
-// are put into.
-std::string value_branches(const CommandTree& tree, std::string_view files,
+// Branches of a `case` for the options that take a value, one for all that complete alike. `names`
+// is a format that the names are put into.
+std::string value_branches(const CommandTree& tree, const std::string& files,
                            fmt::format_string<std::string> names) {
-  std::string text;
+  std::map<std::string, std::vector<std::string>> places_by_action;
   for (const CompletedCommand& command : tree) {
     for (const CompletedOption& option : command.options) {
       if (option.value == Value::none) {
@@ -62,13 +63,16 @@ std::string value_branches(const CommandTree& tree, std::string_view files,
       }
       std::string action;
       if (option.value == Value::file) {
-        action = files;
+        action = files + "; ";
       } else if (option.value == Value::names) {
-        action = fmt::format(names, fmt::format("{}", fmt::join(option.names, " ")));
+        action = fmt::format(names, fmt::format("{}", fmt::join(option.names, " "))) + "; ";
       }
-      text += fmt::format("    {}) {}{}return ;;\n", places_of(command, option), action,
-                          action.empty() ? "" : "; ");
+      places_by_action[action].push_back(places_of(command, option));
     }
+  }
+  std::string text;
+  for (const auto& [action, places] : places_by_action) {
+    text += fmt::format("  {}) {}return ;;\n", fmt::join(places, "|"), action);
   }
   return text;
 }
@@ -78,7 +82,7 @@ std::string value_branches(const CommandTree& tree, std::string_view files,
 std::string bash_script(const CommandTree& tree) {
   std::string words;
   for (const CompletedCommand& command : tree) {
-    words += fmt::format("    {}) words='{}' ;;\n", in_quotes(command.path),
+    words += fmt::format("  {}) words='{}' ;;\n", in_quotes(command.path),
                          fmt::join(words_of(tree, command), " "));
   }
   return fmt::format(
@@ -108,14 +112,15 @@ complete -F _nearfield nearfield
       all_paths(tree),
       value_branches(tree,
                      R"(compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$current"))",
-                     R"(mapfile -t COMPREPLY < <(compgen -W '{}' -- "$current"))"),
+                     R"(mapfile -t COMPREPLY < <(compgen -W '{}' -- "$current")
+    [[ ${{COMPREPLY[*]}} == *: ]] && compopt -o nospace)"),
       words);
 }
 
 std::string zsh_script(const CommandTree& tree) {
   std::string words;
   for (const CompletedCommand& command : tree) {
-    words += fmt::format("    {}) compadd -- {} ;;\n", in_quotes(command.path),
+    words += fmt::format("  {}) compadd -- {} ;;\n", in_quotes(command.path),
                          fmt::join(words_of(tree, command), " "));
   }
   return fmt::format(

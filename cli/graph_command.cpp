@@ -3,8 +3,8 @@
 
 #include <nearfield/graph.hpp>
 
-#include "neighbor_files.hpp"
 #include "report.hpp"
+#include "result_files.hpp"
 #include "search_commands.hpp"
 #include "search_run.hpp"
 
@@ -26,7 +26,8 @@ void run_graph(const GraphArguments& args, Mode mode) {
   options.filter = input.filter();
   Task task = task_of("graph", options.metric, input);
   task.k = options.k;
-  check_fits(args.output, task.rows, options.k);
+  check_ids_fit(args.output.ids, task.rows);
+  check_distances_fit(args.output.distances, options.k);
   if (mode == Mode::plan) {
     print_plan(task, plan_graph(*input.base, options, context), args.output);
     return;
@@ -34,8 +35,8 @@ void run_graph(const GraphArguments& args, Mode mode) {
   const Neighbors found = run_watched(context, args.output, [&](const Context& watched) {
     return graph(*input.base, options, watched);
   });
-  write_neighbors(args.output, found);
-  print_outcome(task, {count_of(found), found.exact, found.stats}, args.output);
+  write_results(args.output, found);
+  print_outcome(task, outcome_of(found), args.output);
 }
 
 }  // namespace

@@ -1,14 +1,16 @@
 // `nearfield groundtruth`: the answers to measure approximate indexes with, in one file.
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <nearfield/error.hpp>
 #include <nearfield/files.hpp>
 #include <nearfield/knn.hpp>
 
-#include "neighbor_files.hpp"
 #include "report.hpp"
 #include "search_commands.hpp"
 #include "search_run.hpp"
@@ -39,6 +41,17 @@ void check_name(const OutputPath& output) {
   }
 }
 
+// Its ids are uint32, of which the largest means that there is none.
+void check_rows(const OutputPath& output, std::int64_t rows) {
+  constexpr std::int64_t kMostRows = std::numeric_limits<std::uint32_t>::max();
+  if (output.given() && rows > kMostRows) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: ground truth holds ids of at most {} rows, the base has {}: use "
+                            "'nearfield knn', which writes .npy",
+                            output.path, kMostRows, rows));
+  }
+}
+
 void run_groundtruth(const TruthArguments& args, Mode mode) {
   check_name(args.output.ids);
   check_outputs(args.output, args.input, mode);
@@ -48,6 +61,7 @@ void run_groundtruth(const TruthArguments& args, Mode mode) {
   options.filter = input.filter();
   Task task = task_of("groundtruth", options.metric, input);
   task.k = options.k;
+  check_rows(args.output.ids, task.rows);
   if (mode == Mode::plan) {
     print_plan(task, plan_knn(*input.queries, *input.base, options, context), args.output);
     return;
@@ -58,7 +72,7 @@ void run_groundtruth(const TruthArguments& args, Mode mode) {
   if (args.output.ids.given()) {
     write_truth(args.output.ids.path, found.ids, found.distances, found.queries, found.k);
   }
-  print_outcome(task, {count_of(found), found.exact, found.stats}, args.output);
+  print_outcome(task, outcome_of(found), args.output);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,13 +28,25 @@ void add_commands(CLI::App& app) {
   add_completion_command(app);
 }
 
+// `--queries=$name` where the name is not set: CLI11 would take the next word as the value.
+void check_values(std::span<char*> words) {
+  for (const std::string_view word : words) {
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      throw CLI::ArgumentMismatch(fmt::format("'{}' has no value", word));
+    }
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Nearfield finds nearest neighbours.", "nearfield");
   app.set_version_flag("--version", fmt::format("nearfield {}", version()));
   app.require_subcommand(1);
   app.footer(std::string(kExitCodeHelp));
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
   add_commands(app);
   try {
+    check_values({argv, static_cast<std::size_t>(argc)});
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);

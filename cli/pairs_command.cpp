@@ -1,16 +1,13 @@
 // `nearfield pairs`: the closest pairs of rows, of one set or between two.
-#include <cstddef>
-#include <cstdint>
+#include <algorithm>
 #include <memory>
-#include <vector>
 
 #include <nearfield/pairs.hpp>
 
-#include "csv.hpp"
 #include "report.hpp"
+#include "result_files.hpp"
 #include "search_commands.hpp"
 #include "search_run.hpp"
-#include "vector_files.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -21,29 +18,6 @@ struct PairsArguments {
   RunOptions run;
   OutputOptions output;
 };
-
-// The search kept more bytes than this a pair until it ended: the memory limit still holds.
-std::vector<std::int64_t> two_columns(const Pairs& found) {
-  std::vector<std::int64_t> table;
-  table.reserve(2 * found.first.size());
-  for (std::size_t i = 0; i < found.first.size(); ++i) {
-    table.push_back(found.first[i]);
-    table.push_back(found.second[i]);
-  }
-  return table;
-}
-
-void write_pairs(const OutputOptions& output, const Pairs& found) {
-  const auto rows = static_cast<std::int64_t>(found.first.size());
-  if (output.ids.ends_in(".csv")) {
-    write_csv(output.ids.path, found);
-  } else if (output.ids.given()) {
-    write_id_table(output.ids.path, two_columns(found), rows, 2);
-  }
-  if (output.distances.given()) {
-    write_vectors(output.distances.path, MatrixView(found.distances.data(), rows, 1));
-  }
-}
 
 Plan plan_of(const SearchInput& input, const PairsOptions& options, const Context& context) {
   return input.queries ? plan_pairs(*input.queries, *input.base, options, context)
@@ -57,7 +31,7 @@ Pairs find(const SearchInput& input, const PairsOptions& options, const Context&
 
 void run_pairs(const PairsArguments& args, Mode mode) {
   if (!args.search.radius && !args.search.count) {
-    throw CLI::RequiredError("--radius, --count, or both");
+    throw CLI::RequiredError("at least one of --radius and --count");
   }
   check_outputs(args.output, args.input, mode);
   const SearchInput input = open_input(args.input);
@@ -65,6 +39,7 @@ void run_pairs(const PairsArguments& args, Mode mode) {
   Task task = task_of("pairs", args.search.metric, input);
   task.radius = args.search.radius;
   task.count = args.search.count;
+  check_ids_fit(args.output.ids, std::max(task.rows, task.queries.value_or(0)));
   if (mode == Mode::plan) {
     print_plan(task, plan_of(input, args.search, context), args.output);
     return;
@@ -72,9 +47,8 @@ void run_pairs(const PairsArguments& args, Mode mode) {
   const Pairs found = run_watched(context, args.output, [&](const Context& watched) {
     return find(input, args.search, watched);
   });
-  write_pairs(args.output, found);
-  print_outcome(task, {static_cast<std::int64_t>(found.first.size()), found.exact, found.stats},
-                args.output);
+  write_results(args.output, found);
+  print_outcome(task, outcome_of(found), args.output);
 }
 
 }  // namespace

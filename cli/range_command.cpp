@@ -1,15 +1,13 @@
 // `nearfield range`: every base row within a radius of each query.
-#include <cstdint>
 #include <memory>
 #include <optional>
 
 #include <nearfield/within.hpp>
 
-#include "csv.hpp"
 #include "report.hpp"
+#include "result_files.hpp"
 #include "search_commands.hpp"
 #include "search_run.hpp"
-#include "vector_files.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -32,22 +30,6 @@ void check_offsets(const OutputOptions& output) {
   }
 }
 
-void write_ranges(const OutputOptions& output, const Ranges& found) {
-  const auto rows = static_cast<std::int64_t>(found.ids.size());
-  if (output.ids.ends_in(".csv")) {
-    write_csv(output.ids.path, found);
-  } else if (output.ids.given()) {
-    write_id_table(output.ids.path, found.ids, rows, 1);
-  }
-  if (output.distances.given()) {
-    write_vectors(output.distances.path, MatrixView(found.distances.data(), rows, 1));
-  }
-  if (output.offsets.given()) {
-    write_id_table(output.offsets.path, found.offsets,
-                   static_cast<std::int64_t>(found.offsets.size()), 1);
-  }
-}
-
 void run_range(const RangeArguments& args, Mode mode) {
   check_offsets(args.output);
   check_outputs(args.output, args.input, mode);
@@ -58,6 +40,7 @@ void run_range(const RangeArguments& args, Mode mode) {
   options.filter = input.filter();
   Task task = task_of("range", options.metric, input);
   task.radius = options.radius;
+  check_ids_fit(args.output.ids, task.rows);
   if (mode == Mode::plan) {
     print_plan(task, plan_within(*input.queries, *input.base, options, context), args.output);
     return;
@@ -65,9 +48,8 @@ void run_range(const RangeArguments& args, Mode mode) {
   const Ranges found = run_watched(context, args.output, [&](const Context& watched) {
     return within(*input.queries, *input.base, options, watched);
   });
-  write_ranges(args.output, found);
-  print_outcome(task, {static_cast<std::int64_t>(found.ids.size()), found.exact, found.stats},
-                args.output);
+  write_results(args.output, found);
+  print_outcome(task, outcome_of(found), args.output);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "report.hpp"
 
 #include <cstdio>
+#include <numeric>
 
 #include <fmt/format.h>
-#include <nearfield/error.hpp>
 #include <nearfield/version.hpp>
 
 #include "json.hpp"
@@ -90,7 +90,7 @@ bool size_is_known(const Task& task) { return task.k || task.count; }
 std::string plan_text(const Task& task, const Plan& plan) {
   return fmt::format(
       "search    {}\n{}{}", task_text(task), to_string(plan),
-      size_is_known(task) ? "" : "found     not known before; its bytes come on top\n");
+      size_is_known(task) ? "" : "found     not known before: what is found takes more bytes\n");
 }
 
 std::string summary(const Task& task, const Outcome& outcome) {
@@ -109,6 +109,19 @@ Task task_of(std::string_view command, MetricSpec metric, const SearchInput& inp
     task.queries = input.queries->rows();
   }
   return task;
+}
+
+Outcome outcome_of(const Neighbors& found) {
+  const auto count = std::accumulate(found.counts.begin(), found.counts.end(), std::int64_t{0});
+  return {count, found.exact, found.stats};
+}
+
+Outcome outcome_of(const Ranges& found) {
+  return {static_cast<std::int64_t>(found.ids.size()), found.exact, found.stats};
+}
+
+Outcome outcome_of(const Pairs& found) {
+  return {static_cast<std::int64_t>(found.first.size()), found.exact, found.stats};
 }
 
 void print_plan(const Task& task, const Plan& plan, const OutputOptions& output) {

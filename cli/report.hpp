@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <nearfield/metric.hpp>
+#include <nearfield/results.hpp>
 #include <nearfield/stats.hpp>
 
 #include "search_options.hpp"
@@ -30,8 +31,12 @@ Task task_of(std::string_view command, MetricSpec metric, const SearchInput& inp
 struct Outcome {
   std::int64_t found;  // neighbours, rows or pairs, of all queries together
   bool exact;
-  const Stats& stats;
+  Stats stats;
 };
+
+Outcome outcome_of(const Neighbors& found);
+Outcome outcome_of(const Ranges& found);
+Outcome outcome_of(const Pairs& found);
 
 // On standard output: text for people, or one JSON object for programs.
 void print_plan(const Task& task, const Plan& plan, const OutputOptions& output);

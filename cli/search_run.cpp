@@ -32,7 +32,7 @@ void check_outputs(const OutputOptions& output, const InputOptions& input, Mode 
     }
   }
   if (!some) {
-    throw CLI::RequiredError("--output, another file to write, or --json");
+    throw CLI::RequiredError("a file to write, such as --output FILE, or --json");
   }
   check_output_paths(files, std::array{input.queries, input.base, input.filter});
 }

@@ -86,7 +86,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   std::string message = error.what();
   if (const auto unknown = first_unknown(chain)) {
     message = *unknown;
-  } else if (!commands_of(last).empty()) {
+  } else if (error.get_name() == "RequiredError" && !commands_of(last).empty()) {
     message = missing_command(last);
   }
   return fmt::format("{}\nRun '{} --help'.", message, fmt::join(typed, " "));

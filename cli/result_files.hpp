@@ -1,0 +1,21 @@
+// Results into files, each in the format that its ending says.
+#pragma once
+
+#include <cstdint>
+
+#include <nearfield/results.hpp>
+
+#include "search_options.hpp"
+
+namespace nearfield::cli {
+
+// What a file could not hold is refused before it is computed: ids of so many rows, or so many
+// distances of a query.
+void check_ids_fit(const OutputPath& ids, std::int64_t rows);
+void check_distances_fit(const OutputPath& distances, std::int64_t k);
+
+void write_results(const OutputOptions& output, const Neighbors& found);
+void write_results(const OutputOptions& output, const Ranges& found);
+void write_results(const OutputOptions& output, const Pairs& found);
+
+}  // namespace nearfield::cli

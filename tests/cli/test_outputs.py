@@ -1,0 +1,87 @@
+"""Where results go: checked before the search, replaced whole after it."""
+import json
+import os
+import subprocess
+import threading
+import unittest
+
+from support import NEARFIELD, CommandLine, read_csv
+
+KNN = ["knn", "--queries", "q.fbin", "--base", "b.fbin", "-k", "2"]
+
+
+class Outputs(CommandLine):
+    def test_endings(self):
+        for option, name, right in (("--output", "i.txt", ".csv"), ("--output", "i.fbin", ".ibin"),
+                                    ("--output", "ibin", ".npy"), ("--distances", "d.csv", ".fbin"),
+                                    ("--distances", "d.ibin", ".fvecs")):
+            with self.subTest(name=name):
+                self.run_badly(*KNN, option, name, code=2, says=[option, name, right])
+        self.run_badly("range", *KNN[1:-2], "--radius", 1, "--offsets", "o.csv", code=2,
+                       says=["--offsets", "o.csv", ".npy"])
+
+    def test_a_file_that_is_read(self):
+        os.link(self.path("q.fbin"), self.path("link.fbin"))
+        for name in "b.fbin", "./q.fbin", "link.fbin":
+            with self.subTest(name=name):
+                self.run_badly(*KNN, "--distances", name, code=2, says=["would replace the input"])
+
+    def test_two_outputs_of_one_name(self):
+        self.path("sub").mkdir()
+        self.path("there.npy").write_bytes(b"old")
+        self.path("link.npy").symlink_to("there.npy")
+        for one, other in (("a.npy", "a.npy"), ("a.npy", "sub/../a.npy"), ("there.npy", "link.npy"),
+                           ("/dev/stdout", "/dev/stdout")):
+            with self.subTest(one=one, other=other):
+                self.run_badly(*KNN, "--output", one, "--distances", other, code=2,
+                               says=["--distances", "--output", other])
+
+    def test_places_that_cannot_be_written(self):
+        self.run_badly(*KNN, "--output", "nowhere/i.csv", code=1, says=["nowhere"])
+        self.path("folder.csv").mkdir()
+        self.run_badly(*KNN, "--output", "folder.csv", code=1, says=["is a folder"])
+
+    def test_json_alone_on_standard_output(self):
+        self.run_badly(*KNN, "--json", "--output", "/dev/stdout", code=2, says=["--json"])
+        done = self.run_well(*KNN, "--json", "--output", "i.csv")
+        self.assertEqual(json.loads(done.stdout)["found"], 12)
+
+    def test_standard_output_takes_ids(self):
+        self.run_well(*KNN, "--output", "i.ibin")
+        done = subprocess.run([NEARFIELD, *KNN, "--quiet", "--output", "/dev/stdout"],
+                              cwd=self.folder, capture_output=True, timeout=60, check=True)
+        self.assertEqual(done.stdout, self.path("i.ibin").read_bytes())
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([NEARFIELD, *KNN, "--json"], cwd=self.folder, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write to standard output", done.stderr)
+
+
+class Csv(CommandLine):
+    def test_replaces_the_file_that_a_link_leads_to(self):
+        self.path("real.csv").write_text("old")
+        self.path("real.csv").chmod(0o640)
+        self.path("link.csv").symlink_to("real.csv")
+        self.run_well(*KNN, "--output", "link.csv")
+        self.assertTrue(self.path("link.csv").is_symlink())
+        self.assertEqual(len(read_csv(self.path("real.csv"))[1]), 12)
+        self.assertEqual(self.path("real.csv").stat().st_mode & 0o777, 0o640)
+        self.assertEqual({path.name for path in self.folder.iterdir()},
+                         {"b.fbin", "q.fbin", "real.csv", "link.csv"})
+
+    def test_goes_through_a_pipe(self):
+        os.mkfifo(self.path("pipe.csv"))
+        received = []
+        reader = threading.Thread(target=lambda: received.append(self.path("pipe.csv").read_text()))
+        reader.start()
+        self.run_well(*KNN, "--output", "pipe.csv")
+        reader.join(timeout=60)
+        self.run_well(*KNN, "--output", "file.csv")
+        self.assertEqual(received, [self.path("file.csv").read_text()])
+
+
+if __name__ == "__main__":
+    unittest.main()
