@@ -113,7 +113,7 @@ complete -F _nearfield nearfield
       value_branches(tree,
                      R"(compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$current"))",
                      R"(mapfile -t COMPREPLY < <(compgen -W '{}' -- "$current")
-    [[ ${{COMPREPLY[*]}} == *: ]] && compopt -o nospace)"),
+    if [[ ${{COMPREPLY[*]}} == *: ]]; then compopt -o nospace; fi)"),
       words);
 }
 

@@ -43,7 +43,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(std::string(kExitCodeHelp));
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Subcommands", "Commands");
+  app.group("Commands");  // the heading, which its commands inherit
   add_commands(app);
   try {
     check_values({argv, static_cast<std::size_t>(argc)});

@@ -1,6 +1,8 @@
 """Where results go: checked before the search, replaced whole after it."""
 import json
 import os
+import resource
+import signal
 import subprocess
 import threading
 import unittest
@@ -71,6 +73,24 @@ class Csv(CommandLine):
         self.assertEqual(self.path("real.csv").stat().st_mode & 0o777, 0o640)
         self.assertEqual({path.name for path in self.folder.iterdir()},
                          {"b.fbin", "q.fbin", "real.csv", "link.csv"})
+
+    def test_nothing_is_left_of_a_file_that_could_not_be_finished(self):
+        def small_files_only():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        before = self.files()
+        done = subprocess.run([NEARFIELD, *KNN, "--output", "i.csv"], cwd=self.folder, text=True,
+                              capture_output=True, timeout=60, preexec_fn=small_files_only)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("i.csv: cannot write", done.stderr)
+        self.assertEqual(self.files(), before)
+
+    def test_a_full_device(self):
+        self.path("full.csv").symlink_to("/dev/full")
+        done = self.run_command(*KNN, "--output", "full.csv")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("full.csv: cannot write", done.stderr)
 
     def test_goes_through_a_pipe(self):
         os.mkfifo(self.path("pipe.csv"))
