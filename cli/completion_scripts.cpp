@@ -45,6 +45,7 @@ std::string all_paths(const CommandTree& tree) {
 // 'nearfield knn:-k'|..., for an option in all its spellings.
 std::string places_of(const CompletedCommand& command, const CompletedOption& option) {
   std::vector<std::string> places;
+  places.reserve(option.spellings.size());
   for (const std::string& spelling : option.spellings) {
     places.push_back(in_quotes(command.path + ":" + spelling));
   }
@@ -75,6 +76,28 @@ std::string value_branches(const CommandTree& tree, const std::string& files,
     text += fmt::format("  {}) {}return ;;\n", fmt::join(places, "|"), action);
   }
   return text;
+}
+
+// -s k, or -l metric.
+std::string fish_spelling(std::string_view spelling) {
+  return spelling.starts_with("--") ? fmt::format(" -l {}", spelling.substr(2))
+                                    : fmt::format(" -s {}", spelling.substr(1));
+}
+
+std::string fish_option(const std::string& condition, const CompletedOption& option) {
+  std::string line = condition;
+  for (const std::string& spelling : option.spellings) {
+    line += fish_spelling(spelling);
+  }
+  if (option.value == Value::file) {
+    line += " -r -F";
+  } else if (option.value != Value::none) {
+    line += " -x";
+  }
+  if (option.value == Value::names) {
+    line += fmt::format(" -a '{}'", fmt::join(option.names, " "));
+  }
+  return fmt::format("{} -d {}\n", line, in_quotes(option.help));
 }
 
 }  // namespace
@@ -146,32 +169,6 @@ fi
 )",
       all_paths(tree), value_branches(tree, "_files", "compadd -- {}"), words);
 }
-
-namespace {
-
-// -s k, or -l metric.
-std::string fish_spelling(std::string_view spelling) {
-  return spelling.starts_with("--") ? fmt::format(" -l {}", spelling.substr(2))
-                                    : fmt::format(" -s {}", spelling.substr(1));
-}
-
-std::string fish_option(const std::string& condition, const CompletedOption& option) {
-  std::string line = condition;
-  for (const std::string& spelling : option.spellings) {
-    line += fish_spelling(spelling);
-  }
-  if (option.value == Value::file) {
-    line += " -r -F";
-  } else if (option.value != Value::none) {
-    line += " -x";
-  }
-  if (option.value == Value::names) {
-    line += fmt::format(" -a '{}'", fmt::join(option.names, " "));
-  }
-  return fmt::format("{} -d {}\n", line, in_quotes(option.help));
-}
-
-}  // namespace
 
 std::string fish_script(const CommandTree& tree) {
   std::string lines;

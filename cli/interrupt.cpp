@@ -25,4 +25,6 @@ CancelToken cancel_on_interrupt() {
   return result;
 }
 
+bool interrupted() { return token().cancelled(); }
+
 }  // namespace nearfield::cli

@@ -9,4 +9,7 @@ namespace nearfield::cli {
 // the process, as if nothing had been said.
 CancelToken cancel_on_interrupt();
 
+// Whether that Ctrl-C has come: for what goes on after a search.
+bool interrupted();
+
 }  // namespace nearfield::cli

@@ -53,16 +53,17 @@ void add_filter(CLI::App& app, InputOptions& input) {
 void add_k(CLI::App& app, std::int64_t& k) {
   // The header of a result file holds 32 bits.
   add_parsed(app, "-k", k, count_within(1, std::numeric_limits<std::uint32_t>::max()),
-             "Neighbours of each")
+             "How many neighbours of each")
       ->group(kSearch)
       ->type_name("N")
       ->default_str(std::to_string(k));
 }
 
 CLI::Option* add_radius(CLI::App& app, std::optional<double>& radius) {
-  return add_parsed(app, "--radius", radius, parse_number,
-                    "How far, itself included, in what the metric reports; for a similarity, the "
-                    "least")
+  return add_parsed(
+             app, "--radius", radius, parse_number,
+             "Find what is at most so far, or of a similarity at least this, in what the metric "
+             "reports")
       ->group(kSearch)
       ->type_name("R");
 }

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <nearfield/error.hpp>
 
+#include "interrupt.hpp"
 #include "output_path.hpp"
 
 namespace nearfield::cli {
@@ -87,6 +88,9 @@ void TextFile::write(std::string_view text) {
 }
 
 void TextFile::flush() {
+  if (interrupted()) {
+    throw Error(ErrorCode::cancelled, fmt::format("{}: cancelled while it was written", path_));
+  }
   std::string_view left = buffer_;
   while (!left.empty()) {
     const ssize_t written = ::write(fd_, left.data(), left.size());

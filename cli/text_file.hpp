@@ -7,7 +7,8 @@
 namespace nearfield::cli {
 
 // Writes beside the target; `commit` puts it in place, so that a reader sees the old file or the
-// new one. A device or a pipe is written directly. Throws an Error that names the path.
+// new one. A device or a pipe is written directly. Throws an Error that names the path; Ctrl-C is
+// one too.
 class TextFile {
  public:
   explicit TextFile(std::string path);

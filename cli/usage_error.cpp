@@ -80,6 +80,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<const CLI::App*> chain = parsed_commands(app);
   const CLI::App& last = *chain.back();
   std::vector<std::string> typed;
+  typed.reserve(chain.size());
   for (const CLI::App* const command : chain) {
     typed.push_back(command->get_name());
   }

@@ -64,6 +64,20 @@ class Stop(CommandLine):
                 self.assertIn("cancelled", shown.decode())
                 self.assertEqual(self.files(), self.before)
 
+    def test_interrupt_while_text_is_written(self):
+        """The results are more than a pipe and a buffer hold: it waits for us in the middle."""
+        os.mkfifo(self.path("pipe.csv"))
+        write_bin(self.path("q.u8bin"), [[0] * 64], "B")
+        process = subprocess.Popen([NEARFIELD, "range", "--queries", "q.u8bin", *ONE_SET, "--radius",
+                                    "0", "--output", "pipe.csv"], cwd=self.folder, text=True,
+                                   stderr=subprocess.PIPE)
+        with open(self.path("pipe.csv")) as pipe:
+            self.assertEqual(pipe.readline(), "query,rank,id,distance\n")
+            process.send_signal(signal.SIGINT)
+            self.assertLess(sum(1 for _ in pipe), 400_000)
+        self.assertIn("cancelled", process.communicate(timeout=10)[1])
+        self.assertEqual(process.returncode, 130)
+
     def test_memory_limit(self):
         for command, arguments in LONG_SEARCHES.items():
             with self.subTest(command=command):
