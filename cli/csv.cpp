@@ -3,28 +3,55 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nearfield/error.hpp>
+#include <nearfield/output_file.hpp>
 
-#include "text_file.hpp"
+#include "interrupt.hpp"
 
 namespace nearfield::cli {
 namespace {
 
 constexpr std::string_view kQueryHeader = "query,rank,id,distance\n";
 
-void write_query(TextFile& file, std::size_t query, std::span<const std::int64_t> ids,
+// Text is long and slow to make: Ctrl-C stops it too.
+class CsvFile {
+ public:
+  CsvFile(const std::string& path, std::string_view header) : path_(path), file_(path) {
+    file_.write(header);
+  }
+
+  template <class... Args>
+  void write(fmt::format_string<Args...> line, Args&&... args) {
+    constexpr std::int64_t kLinesPerCheck = 1 << 14;
+    if (++lines_ % kLinesPerCheck == 0 && interrupted()) {
+      throw Error(ErrorCode::cancelled, fmt::format("{}: cancelled after {} lines", path_, lines_));
+    }
+    file_.write(fmt::format(line, std::forward<Args>(args)...));
+  }
+
+  void commit() { file_.commit(); }
+
+ private:
+  std::string path_;
+  OutputFile file_;
+  std::int64_t lines_ = 0;
+};
+
+void write_query(CsvFile& file, std::size_t query, std::span<const std::int64_t> ids,
                  std::span<const float> distances) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    file.write(fmt::format("{},{},{},{}\n", query, i + 1, ids[i], distances[i]));
+    file.write("{},{},{},{}\n", query, i + 1, ids[i], distances[i]);
   }
 }
 
 }  // namespace
 
 void write_csv(const std::string& path, const Neighbors& found) {
-  TextFile file(path);
-  file.write(kQueryHeader);
+  CsvFile file(path, kQueryHeader);
   for (std::int64_t query = 0; query < found.queries; ++query) {
     const auto at = static_cast<std::size_t>(query);
     const auto count = static_cast<std::size_t>(found.counts[at]);
@@ -34,8 +61,7 @@ void write_csv(const std::string& path, const Neighbors& found) {
 }
 
 void write_csv(const std::string& path, const Ranges& found) {
-  TextFile file(path);
-  file.write(kQueryHeader);
+  CsvFile file(path, kQueryHeader);
   for (std::size_t query = 0; query + 1 < found.offsets.size(); ++query) {
     const auto begin = static_cast<std::size_t>(found.offsets[query]);
     const auto count = static_cast<std::size_t>(found.offsets[query + 1]) - begin;
@@ -46,10 +72,9 @@ void write_csv(const std::string& path, const Ranges& found) {
 }
 
 void write_csv(const std::string& path, const Pairs& found) {
-  TextFile file(path);
-  file.write("first,second,distance\n");
+  CsvFile file(path, "first,second,distance\n");
   for (std::size_t i = 0; i < found.first.size(); ++i) {
-    file.write(fmt::format("{},{},{}\n", found.first[i], found.second[i], found.distances[i]));
+    file.write("{},{},{}\n", found.first[i], found.second[i], found.distances[i]);
   }
   file.commit();
 }

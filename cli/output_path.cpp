@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nearfield/error.hpp>
+#include <nearfield/output_file.hpp>
 
 namespace nearfield::cli {
 namespace {
@@ -49,7 +50,7 @@ void check_ending(const OutputPath& output) {
 
 void check_output_path(const OutputPath& output, std::span<const std::string> inputs) {
   const std::string& path = output.path;
-  if (is_stream(path)) {
+  if (is_stream(path)) {  // no ending, and no folder of ours
     return;
   }
   check_ending(output);
@@ -71,15 +72,6 @@ void check_output_path(const OutputPath& output, std::span<const std::string> in
 }
 
 }  // namespace
-
-bool is_stream(const std::string& path) {
-  std::error_code ignored;
-  const fs::file_type type = fs::status(path, ignored).type();
-  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
-         path.starts_with("/proc/self/fd/") ||
-         (type != fs::file_type::regular && type != fs::file_type::directory &&
-          type != fs::file_type::not_found && type != fs::file_type::none);
-}
 
 bool is_standard_output(const std::string& path) {
   return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";

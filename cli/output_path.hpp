@@ -17,9 +17,6 @@ struct OutputPath {
   bool ends_in(std::string_view ending) const { return path.ends_with(ending); }
 };
 
-// A device, a pipe or an open descriptor: it has no ending and no folder of ours, and is written
-// directly. The same as for write_matrix.
-bool is_stream(const std::string& path);
 bool is_standard_output(const std::string& path);
 
 // Throws CLI::ValidationError for a name that can never be right (its ending, a file that is also

@@ -10,6 +10,7 @@
 #include <nearfield/knn.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
+#include <nearfield/output_file.hpp>
 #include <nearfield/pairs.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/rows.hpp>

@@ -1,5 +1,4 @@
-// Files of the operating system: reading at an offset, mapping, and writing that replaces a file
-// whole.
+// Files of the operating system: reading at an offset, and mapping.
 #pragma once
 
 #include <cstddef>
@@ -70,37 +69,6 @@ class InputFile {
   std::string path_;
   FileDescriptor fd_;
   std::int64_t size_ = 0;
-};
-
-// True for what is written as it comes and never replaced: a device, a pipe, or the name of a
-// descriptor that is already open (/dev/stdout, whatever it was redirected to).
-bool is_stream(const std::string& path);
-
-// Writes beside the target; `commit` puts the whole file in its place, and a reader sees the old
-// one or the new one. Without `commit` the target stays as it was. A stream is written directly.
-class OutputFile {
- public:
-  explicit OutputFile(std::string path);
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();
-
-  // Buffered: small pieces cost no system call each.
-  void write(std::span<const std::byte> bytes);
-
-  // When it returns, the file is on disk under its name.
-  void commit();
-
- private:
-  void open_temporary();
-  void flush();
-  void write_through(std::span<const std::byte> bytes);
-
-  std::string path_;       // as the caller wrote it, for messages
-  std::string target_;     // symbolic links followed
-  std::string temporary_;  // empty for a stream, and after commit
-  FileDescriptor fd_;
-  std::vector<std::byte> buffer_;
 };
 
 }  // namespace nearfield

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <nearfield/output_file.hpp>
+
 #include "core/fail.hpp"
 
 namespace nearfield {

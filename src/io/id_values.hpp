@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <nearfield/output_file.hpp>
+
 #include "io/file.hpp"
 #include "io/format.hpp"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <nearfield/files.hpp>
+#include <nearfield/output_file.hpp>
 #include <nearfield/results.hpp>
 
 #include "core/fail.hpp"

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nearfield/output_file.hpp>
 
 #include "temp_folder.hpp"
 #include "tests/unit/expect_error.hpp"

@@ -1,0 +1,55 @@
+// Calls of the operating system, with errors that name the file.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "core/fail.hpp"
+#include "io/file.hpp"
+
+namespace nearfield {
+
+// Linux moves at most 2 GiB - 4 KiB a call and other systems refuse more: never ask for it.
+inline constexpr std::size_t kMostBytesPerCall = std::size_t{1} << 30;
+
+// Takes errno before formatting can change it.
+template <class... Args>
+[[noreturn]] void fail_errno(const std::string& path, fmt::format_string<Args...> action,
+                             Args&&... args) {
+  const int error = errno;
+  fail(ErrorCode::io, "{}: cannot {}: {}", path, fmt::format(action, std::forward<Args>(args)...),
+       std::generic_category().message(error));
+}
+
+template <class Call>
+auto retry_interrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) {
+    result = call();
+  }
+  return result;
+}
+
+// A zero byte would end the name early and reach another file.
+inline void check_name(const std::string& path) {
+  if (path.empty()) {
+    fail(ErrorCode::invalid_argument, "the name of a file is empty");
+  }
+  if (const auto zero = path.find('\0'); zero != std::string::npos) {
+    fail(ErrorCode::invalid_argument, "{}: the name of the file has a zero byte at position {}",
+         path.c_str(), zero);
+  }
+}
+
+inline FileDescriptor open_file(const std::string& path, int flags, mode_t mode = 0) {
+  return FileDescriptor(
+      retry_interrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); }));
+}
+
+}  // namespace nearfield
