@@ -29,8 +29,9 @@ class Page(CommandLine):
         self.assertGreater(len(found), 10)
         for command, output in found:
             with self.subTest(command=command):
-                done = subprocess.run(["bash", "-euo", "pipefail", "-c", "PATH=$PWD:$PATH\n" + command],
-                                      cwd=self.folder, text=True, capture_output=True, timeout=60)
+                script = "PATH=$PWD:$PATH\n" + command
+                done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=self.folder,
+                                      text=True, capture_output=True, timeout=60)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(without_machine(done.stdout), without_machine(output))
 

@@ -105,7 +105,8 @@ class Graph(CommandLine):
                 for i, row in enumerate(self.BASE)]
 
     def test_equals_a_search_by_hand(self):
-        self.run_well(*GRAPH, "-k", 4, "--metric", "l1", "--output", "i.npy", "--distances", "d.npy")
+        self.run_well(*GRAPH, "-k", 4, "--metric", "l1", "--output", "i.npy", "--distances",
+                      "d.npy")
         expected = self.expected(4)
         self.assertEqual(read_npy(self.path("i.npy"))[1], [[i for _, i in row] for row in expected])
         self.assertEqual(read_npy(self.path("d.npy"))[1], [[d for d, _ in row] for row in expected])

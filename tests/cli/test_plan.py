@@ -37,7 +37,8 @@ class Plan(CommandLine):
         self.assertIn(f"{plan['result_bytes']} bytes of results, {plan['working_bytes']} of work",
                       said)
         self.assertNotIn("not known before", said)
-        for arguments in ["range", *SEARCHES["range"]], ["pairs", "--base", "b.fbin", "--radius", 1]:
+        for arguments in (["range", *SEARCHES["range"]],
+                          ["pairs", "--base", "b.fbin", "--radius", 1]):
             self.assertIn("not known before", self.run_well("plan", *arguments).stdout)
 
     def test_has_the_same_options(self):

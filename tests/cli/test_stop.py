@@ -68,9 +68,9 @@ class Stop(CommandLine):
         """The results are more than a pipe and a buffer hold: it waits for us in the middle."""
         os.mkfifo(self.path("pipe.csv"))
         write_bin(self.path("q.u8bin"), [[0] * 64], "B")
-        process = subprocess.Popen([NEARFIELD, "range", "--queries", "q.u8bin", *ONE_SET, "--radius",
-                                    "0", "--output", "pipe.csv"], cwd=self.folder, text=True,
-                                   stderr=subprocess.PIPE)
+        process = subprocess.Popen([NEARFIELD, "range", "--queries", "q.u8bin", *ONE_SET,
+                                    "--radius", "0", "--output", "pipe.csv"], cwd=self.folder,
+                                   text=True, stderr=subprocess.PIPE)
         with open(self.path("pipe.csv")) as pipe:
             self.assertEqual(pipe.readline(), "query,rank,id,distance\n")
             process.send_signal(signal.SIGINT)
