@@ -1,7 +1,6 @@
 #include "search_options.hpp"
 
 #include <limits>
-#include <vector>
 
 #include <fmt/format.h>
 #include <nearfield/isa.hpp>
