@@ -45,14 +45,31 @@ struct IdTable {
 // Ids of one dimension are one column.
 IdTable read_ids(const std::string& path);
 
-// Both write beside the target and rename, so that a reader sees the old file or the new one.
-// The ending of the name must be that of a format that holds the matrix's type: f64 is written only
-// as .npy, bf16 not at all. Ids are int64 in a .npy, else int32. A device or a pipe
-// (/dev/null, /dev/stdout) has no ending and is written directly, in the first format above that
-// holds the type.
+// Everything here that writes does so beside the target and renames, so that a reader sees the old
+// file or the new one. The ending of the name must be that of a format that holds the type: f64 is
+// written only as .npy, bf16 not at all. A device or a pipe (/dev/null, /dev/stdout) has no ending
+// and is written directly, in the first format above that holds the type.
 void write_matrix(const std::string& path, MatrixView matrix);
+
+// As int64 in a .npy, else as int32.
 void write_ids(const std::string& path, std::span<const std::int64_t> ids, std::int64_t rows,
                std::int64_t cols);
+
+// A file that is written in pieces.
+class RowWriter {
+ public:
+  virtual ~RowWriter() = default;
+
+  // The next rows, of the type and width that were announced, and no more of them.
+  virtual void append(MatrixView rows) = 0;
+
+  // Once, after all rows that were announced: puts the file in its place. Without it the target
+  // stays as it was.
+  virtual void commit() = 0;
+};
+
+std::unique_ptr<RowWriter> create_rows(const std::string& path, DType dtype, std::int64_t rows,
+                                       std::int64_t cols);
 
 // big-ann's ground truth, in one file: uint32 rows, uint32 k, all ids (uint32), then all distances
 // (float32). Such files have no ending of their own, so that none is looked at.
@@ -64,8 +81,25 @@ struct Truth {
   std::vector<float> distances;  // rows x k
 };
 
+// All of it.
 Truth read_truth(const std::string& path);
 void write_truth(const std::string& path, std::span<const std::int64_t> ids,
                  std::span<const float> distances, std::int64_t rows, std::int64_t k);
+
+// What a file holds, from its header and its size alone.
+struct FileInfo {
+  enum class Content { vectors, ids, truth };
+
+  std::string format;  // its ending: ".fbin"; "truth"
+  Content content = Content::vectors;
+  std::string type;  // of a value: "f32", "int64 ids"
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t bytes = 0;  // of the whole file
+};
+
+// A file without a known ending must be ground truth. One that ends as those of big-ann (.ibin) is
+// ground truth too if it has the size of that, as those of big-ann have.
+FileInfo file_info(const std::string& path);
 
 }  // namespace nearfield

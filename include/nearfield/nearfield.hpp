@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nearfield/context.hpp>
+#include <nearfield/convert.hpp>
 #include <nearfield/cursor.hpp>
 #include <nearfield/error.hpp>
 #include <nearfield/files.hpp>

@@ -12,6 +12,7 @@
 #include "io/id_values.hpp"
 #include "io/recognise.hpp"
 #include "io/shape.hpp"
+#include "io/truth_file.hpp"
 
 namespace nearfield {
 namespace {
@@ -32,6 +33,10 @@ OpenFile open_file(const std::string& path) {
   }
   return {std::move(file), format, layout};
 }
+
+// For the formats with big-ann's header. Ground truth has 8 bytes for each of its rows x columns and
+// they have at most 4, so that a file with the size of ground truth is that, or empty.
+bool has_pair_header(const FileFormat& format) { return !format.counted && !format.mapped; }
 
 // What a search sees of the values.
 struct Vectors {
@@ -74,26 +79,6 @@ std::int64_t most_id(const FileValue& value) {
                                      : std::numeric_limits<std::int32_t>::max();
 }
 
-void write_rows(OutputFile& file, MatrixView matrix, const FileLayout& layout) {
-  const std::int64_t bytes = row_bytes(matrix.dtype(), matrix.cols());
-  if (matrix.stride_bytes() == bytes && !layout.counted) {
-    file.write({matrix.row(0), static_cast<std::size_t>(matrix.rows() * bytes)});
-    return;
-  }
-  const auto count = static_cast<std::int32_t>(layout.cols);
-  for (std::int64_t i = 0; i < matrix.rows(); ++i) {
-    if (layout.counted) {
-      file.write(std::as_bytes(std::span(&count, 1)));
-    }
-    file.write({matrix.row(i), static_cast<std::size_t>(bytes)});
-  }
-}
-
-void write_header(OutputFile& file, const FileFormat& format, const FileLayout& layout) {
-  const std::string header = format.header(layout);
-  file.write(std::as_bytes(std::span(header)));
-}
-
 }  // namespace
 
 std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions& options) {
@@ -124,15 +109,9 @@ IdTable read_ids(const std::string& path) {
 }
 
 void write_matrix(const std::string& path, MatrixView matrix) {
-  const FileFormat& format = format_to_write(path, matrix.dtype());
-  const FileValue& value = stored_value(format, matrix.dtype());
-  const std::int64_t cols = row_bytes(matrix.dtype(), matrix.cols()) / value.bytes;
-  const FileLayout layout{value, matrix.rows(), cols, 0, format.counted};
-  check_shape(path, layout.rows, layout.cols, format.most_rows, format.most_cols);
-  OutputFile file(path);
-  write_header(file, format, layout);
-  write_rows(file, matrix, layout);
-  file.commit();
+  const auto writer = create_rows(path, matrix.dtype(), matrix.rows(), matrix.cols());
+  writer->append(matrix);
+  writer->commit();
 }
 
 void write_ids(const std::string& path, std::span<const std::int64_t> ids, std::int64_t rows,
@@ -147,6 +126,29 @@ void write_ids(const std::string& path, std::span<const std::int64_t> ids, std::
   write_header(file, format, layout);
   write_id_values(file, ids, layout);
   file.commit();
+}
+
+FileInfo file_info(const std::string& path) {
+  const InputFile file(path);
+  const FileFormat* const format = find_format(path);
+  if ((format == nullptr || has_pair_header(*format)) && has_truth_size(file)) {
+    const auto [rows, k] = read_truth_shape(file);
+    return {"truth",    FileInfo::Content::truth, "uint32 ids, f32 distances", rows, k,
+            file.size()};
+  }
+  if (format == nullptr) {
+    reject(file,
+           "has {} bytes, not the size of ground truth, and its name does not say what else it is; "
+           "known endings: {}",
+           file.size(), known_formats());
+  }
+  const FileLayout layout = open_file(path).layout;
+  return {std::string(format->ending),
+          layout.value.dtype ? FileInfo::Content::vectors : FileInfo::Content::ids,
+          to_string(layout.value),
+          layout.rows,
+          layout.cols,
+          file.size()};
 }
 
 }  // namespace nearfield

@@ -29,19 +29,6 @@ const std::vector<FileFormat>& all_formats() {
   return formats;
 }
 
-// ".fbin (f32), .f16bin (f16), ..."
-std::string known_formats() {
-  std::string names;
-  for (const FileFormat& format : all_formats()) {
-    std::vector<std::string> values;
-    std::ranges::transform(format.values, std::back_inserter(values),
-                           [](const FileValue& value) { return to_string(value); });
-    names +=
-        fmt::format("{}{} ({})", names.empty() ? "" : ", ", format.ending, fmt::join(values, ", "));
-  }
-  return names;
-}
-
 const FileValue* find_value(const FileFormat& format, std::optional<DType> dtype) {
   const auto stored = dtype == DType::bits ? DType::u8 : dtype;
   const auto found = std::ranges::find(format.values, stored, &FileValue::dtype);
@@ -69,10 +56,20 @@ std::optional<std::int64_t> file_bytes(const FileLayout& layout) {
   return bytes;
 }
 
-const FileFormat& format_of(const std::string& path) {
+void write_header(OutputFile& file, const FileFormat& format, const FileLayout& layout) {
+  const std::string header = format.header(layout);
+  file.write(std::as_bytes(std::span(header)));
+}
+
+const FileFormat* find_format(const std::string& path) {
   const auto found = std::ranges::find_if(
       all_formats(), [&](const FileFormat& format) { return path.ends_with(format.ending); });
-  if (found == all_formats().end()) {
+  return found == all_formats().end() ? nullptr : &*found;
+}
+
+const FileFormat& format_of(const std::string& path) {
+  const FileFormat* const found = find_format(path);
+  if (found == nullptr) {
     fail(ErrorCode::invalid_argument,
          "{}: the ending of the name says nothing about its values; known endings: {}", path,
          known_formats());
@@ -110,6 +107,18 @@ std::string endings_for(std::optional<DType> dtype) {
     }
   }
   return fmt::format("{}", fmt::join(endings, " or "));
+}
+
+std::string known_formats() {
+  std::string names;
+  for (const FileFormat& format : all_formats()) {
+    std::vector<std::string> values;
+    std::ranges::transform(format.values, std::back_inserter(values),
+                           [](const FileValue& value) { return to_string(value); });
+    names +=
+        fmt::format("{}{} ({})", names.empty() ? "" : ", ", format.ending, fmt::join(values, ", "));
+  }
+  return names;
 }
 
 }  // namespace nearfield

@@ -71,7 +71,13 @@ struct FileFormat {
   std::string (*header)(const FileLayout& layout);
 };
 
-// The format that the ending of the path names; throws with the list of endings.
+// Writes what stands before the first row.
+void write_header(OutputFile& file, const FileFormat& format, const FileLayout& layout);
+
+// The format that the ending of the path names, if any.
+const FileFormat* find_format(const std::string& path);
+
+// The same; throws with the list of endings.
 const FileFormat& format_of(const std::string& path);
 
 // The format to write such values in (ids, if no type is given): the one of the ending, or for a
@@ -83,5 +89,8 @@ const FileValue& stored_value(const FileFormat& format, std::optional<DType> dty
 
 // ".fbin, .fvecs or .npy": the formats that hold the type, or ids.
 std::string endings_for(std::optional<DType> dtype);
+
+// All formats: ".fbin (f32), .f16bin (f16), ..."
+std::string known_formats();
 
 }  // namespace nearfield

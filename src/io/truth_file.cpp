@@ -15,6 +15,7 @@
 #include "io/pair_header.hpp"
 #include "io/recognise.hpp"
 #include "io/shape.hpp"
+#include "io/truth_file.hpp"
 
 namespace nearfield {
 namespace {
@@ -39,8 +40,7 @@ std::vector<float> read_distances(const InputFile& file, std::int64_t offset, st
 
 }  // namespace
 
-Truth read_truth(const std::string& path) {
-  const InputFile file(path);
+PairHeader read_truth_shape(const InputFile& file) {
   const auto [rows, k] = read_pair_header(file, "uint32 rows, uint32 k");
   const auto expected = file_bytes({kIdAndDistance, rows, k, kPairHeaderBytes});
   if (file.size() != expected) {
@@ -55,6 +55,20 @@ Truth read_truth(const std::string& path) {
   if (k == 0 && rows > 0) {
     reject(file, "says it has {} rows of 0 neighbours; only a file of 0 rows may have none", rows);
   }
+  return {rows, k};
+}
+
+bool has_truth_size(const InputFile& file) {
+  if (file.size() < kPairHeaderBytes) {
+    return false;
+  }
+  const auto [rows, k] = read_pair_header(file, "uint32 rows, uint32 k");
+  return file.size() == file_bytes({kIdAndDistance, rows, k, kPairHeaderBytes});
+}
+
+Truth read_truth(const std::string& path) {
+  const InputFile file(path);
+  const auto [rows, k] = read_truth_shape(file);
   const FileLayout ids{kIds32, rows, k, kPairHeaderBytes};
   Truth truth{rows, k, read_id_values(file, ids), {}};
   for (std::int64_t& id : truth.ids) {

@@ -1,0 +1,68 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nearfield/files.hpp>
+
+#include "temp_folder.hpp"
+#include "tests/unit/expect_error.hpp"
+
+namespace nearfield {
+namespace {
+
+using test::expect_error;
+using test::TempFolder;
+using Content = FileInfo::Content;
+
+void expect_info(const std::string& path, const FileInfo& expected) {
+  const FileInfo info = file_info(path);
+  EXPECT_EQ(info.format, expected.format) << path;
+  EXPECT_EQ(info.content, expected.content) << path;
+  EXPECT_EQ(info.type, expected.type) << path;
+  EXPECT_EQ(info.rows, expected.rows) << path;
+  EXPECT_EQ(info.cols, expected.cols) << path;
+  EXPECT_EQ(info.bytes, expected.bytes) << path;
+}
+
+TEST(FileInfo, VectorsAndIds) {
+  const TempFolder folder;
+  write_matrix(folder.path("a.fbin"), Matrix(DType::f32, 2, 3));
+  write_matrix(folder.path("a.bvecs"), Matrix(DType::u8, 2, 3));
+  write_ids(folder.path("a.ibin"), std::vector<std::int64_t>{1, 2}, 1, 2);
+  write_ids(folder.path("a.npy"), std::vector<std::int64_t>{1, 2}, 1, 2);
+  expect_info(folder.path("a.fbin"), {".fbin", Content::vectors, "f32", 2, 3, 32});
+  expect_info(folder.path("a.bvecs"), {".bvecs", Content::vectors, "u8", 2, 3, 14});
+  expect_info(folder.path("a.ibin"), {".ibin", Content::ids, "int32 ids", 1, 2, 16});
+  expect_info(folder.path("a.npy"), {".npy", Content::ids, "int64 ids", 1, 2, 144});
+}
+
+TEST(FileInfo, GroundTruthByItsSize) {
+  const TempFolder folder;
+  const std::vector<std::int64_t> ids{1, 2, 3, 4};
+  for (const std::string name : {"truth", "a.ibin", "a.fbin"}) {
+    write_truth(folder.path(name), ids, std::vector<float>(4), 2, 2);
+    expect_info(folder.path(name),
+                {"truth", Content::truth, "uint32 ids, f32 distances", 2, 2, 40});
+  }
+}
+
+// Its first two numbers are 10 and 1, and 8 + 8 x 10 x 1 is its size: still it says what it is.
+TEST(FileInfo, IdsThatLookLikeGroundTruth) {
+  const TempFolder folder;
+  write_ids(folder.path("a.ivecs"), std::vector<std::int64_t>(20, 1), 2, 10);
+  expect_info(folder.path("a.ivecs"), {".ivecs", Content::ids, "int32 ids", 2, 10, 88});
+}
+
+TEST(FileInfo, WhatIsNeither) {
+  const TempFolder folder;
+  expect_error([&] { file_info(folder.put("a.txt", "some text, 24 bytes long")); },
+               ErrorCode::corrupt_file, {"a.txt", "24 bytes", "ground truth", ".fvecs (f32)"});
+  expect_error([&] { file_info(folder.put("truth", "<!DOCTYPE html><html></html>")); },
+               ErrorCode::corrupt_file, {"HTML"});
+  expect_error([&] { file_info(folder.put("a.fbin", "123")); }, ErrorCode::corrupt_file,
+               {"a.fbin", "3 bytes"});
+}
+
+}  // namespace
+}  // namespace nearfield
