@@ -1,4 +1,4 @@
-// Writing one JSON object.
+// Writing JSON objects.
 #pragma once
 
 #include <concepts>
@@ -13,6 +13,29 @@ namespace nearfield::cli {
 // In quotes, escaped. The text must be UTF-8.
 std::string json_string(std::string_view text);
 
+// JSON has no NaN and no infinity: null.
+std::string json_number(double value);
+
+class JsonObject;
+
+class JsonArray {
+ public:
+  JsonArray& add(double value) { return add_raw(json_number(value)); }
+  template <std::integral T>
+  JsonArray& add(T value) {
+    return add_raw(fmt::format("{}", value));
+  }
+  JsonArray& add(const JsonArray& value) { return add_raw(value.text()); }
+  JsonArray& add(const JsonObject& value);
+
+  std::string text() const { return "[" + values_ + "]"; }
+
+ private:
+  JsonArray& add_raw(std::string_view value);
+
+  std::string values_;
+};
+
 // Fields in the order they were added; a name must not be added twice.
 class JsonObject {
  public:
@@ -22,12 +45,14 @@ class JsonObject {
   JsonObject& add(std::string_view name, const JsonObject& value) {
     return add_raw(name, value.text());
   }
+  JsonObject& add(std::string_view name, const JsonArray& value) {
+    return add_raw(name, value.text());
+  }
   template <std::integral T>
   JsonObject& add(std::string_view name, T value) {
     return add_raw(name, fmt::format("{}", value));  // also of a bool
   }
-  // JSON has no NaN and no infinity: null.
-  JsonObject& add(std::string_view name, double value);
+  JsonObject& add(std::string_view name, double value) { return add_raw(name, json_number(value)); }
 
   std::string text() const { return "{" + fields_ + "}"; }
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,13 +29,14 @@ std::size_t terminal_width() {
 }
 
 // "[#####-----]  50 %  1.23 G pairs/s  0:07 left": the text whole if it fits, the bar what is left.
-std::string line_of(const Progress& progress, double seconds, std::size_t width) {
+std::string line_of(const Progress& progress, std::string_view unit, double seconds,
+                    std::size_t width) {
   const auto done = static_cast<double>(progress.done);
   const auto total = static_cast<double>(progress.total);
   const double part = std::clamp(done / total, 0.0, 1.0);
   const std::string text =
-      fmt::format(" {:3.0f} %  {} pairs/s  {} left", std::floor(100 * part),
-                  with_prefix(done / seconds), clock_time(seconds * (total - done) / done));
+      fmt::format(" {:3.0f} %  {} {}/s  {} left", std::floor(100 * part),
+                  with_prefix(done / seconds), unit, clock_time(seconds * (total - done) / done));
   constexpr std::size_t kMostCells = 40;
   constexpr std::size_t kEdges = 3;  // two brackets, and the last column, where terminals wrap
   const std::size_t room = width - std::min(width, text.size() + kEdges);
@@ -47,7 +49,8 @@ std::string line_of(const Progress& progress, double seconds, std::size_t width)
 
 }  // namespace
 
-ProgressBar::ProgressBar() : on_terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar(std::string unit)
+    : unit_(std::move(unit)), on_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressBar::~ProgressBar() {
   if (shown_) {
@@ -60,7 +63,7 @@ void ProgressBar::show(const Progress& progress) {
   if (!on_terminal_ || progress.done <= 0 || progress.total <= 0 || time.count() <= 0) {
     return;
   }
-  const std::string line = line_of(progress, time.count(), terminal_width());
+  const std::string line = line_of(progress, unit_, time.count(), terminal_width());
   fmt::print(stderr, "{}{}", kWipe, line);
   shown_ = true;
 }

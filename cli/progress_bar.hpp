@@ -1,7 +1,8 @@
-// One line on the terminal that says how far a search is.
+// One line on the terminal that says how far the work is.
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include <nearfield/context.hpp>
 
@@ -10,7 +11,8 @@ namespace nearfield::cli {
 // On standard error, and only if that is a terminal: in a pipe or a log it is silent.
 class ProgressBar {
  public:
-  ProgressBar();
+  // `unit` is what progress counts.
+  explicit ProgressBar(std::string unit = "pairs");
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
@@ -21,6 +23,7 @@ class ProgressBar {
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::string unit_;
   bool on_terminal_;
   bool shown_ = false;
 };

@@ -1,18 +1,111 @@
 #include "vector_files.hpp"
 
-namespace nearfield::cli {
+#include <array>
+#include <filesystem>
+#include <string_view>
 
-std::unique_ptr<RowSource> open_vectors(const std::string& path, const FileOptions& options) {
-  return open_rows(path, options);
+#include <fmt/format.h>
+#include <nearfield/error.hpp>
+
+#include "load_plugin.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+constexpr std::array<std::string_view, 2> kHdf5Endings{".hdf5", ".h5"};
+
+// The two parts of FILE.hdf5:DATASET, with no dataset where the path ends before it.
+std::optional<PluginPath> split(const std::string& path) {
+  for (const std::string_view ending : kHdf5Endings) {
+    if (path.ends_with(ending)) {
+      return PluginPath{path, ""};
+    }
+    const auto at = path.rfind(std::string(ending) + ":");
+    if (at != std::string::npos) {
+      const auto colon = at + ending.size();
+      return PluginPath{path.substr(0, colon), path.substr(colon + 1)};
+    }
+  }
+  return std::nullopt;
 }
 
-IdTable read_id_table(const std::string& path) { return read_ids(path); }
+const FilePlugin& hdf5(const PluginPath& path) { return load_plugin("hdf5", path.file); }
 
-void write_vectors(const std::string& path, MatrixView matrix) { write_matrix(path, matrix); }
+// As split, and there must be a dataset.
+std::optional<PluginPath> table_of(const std::string& path) {
+  auto table = split(path);
+  if (table && table->dataset.empty()) {
+    std::string known;
+    if (std::filesystem::exists(table->file)) {
+      for (const PluginDataset& dataset : hdf5(*table).list(table->file).datasets) {
+        known += (known.empty() ? "; it has " : ", ") + dataset.name;
+      }
+    }
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: an HDF5 file holds several tables: name one, as in {}:train{}",
+                            path, table->file, known));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::unique_ptr<RowSource> open_vectors(const std::string& path, const FileOptions& options) {
+  const auto table = table_of(path);
+  if (!table) {
+    return open_rows(path, options);
+  }
+  if (options.bits != 0) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("{}: packed bits are not read from HDF5: convert it to a .u8bin", path));
+  }
+  return hdf5(*table).open_rows(*table);
+}
+
+IdTable read_id_table(const std::string& path) {
+  const auto table = table_of(path);
+  return table ? hdf5(*table).read_ids(*table) : read_ids(path);
+}
+
+void write_vectors(const std::string& path, MatrixView matrix) {
+  const auto writer = create_vectors(path, matrix.dtype(), matrix.rows(), matrix.cols());
+  writer->append(matrix);
+  writer->commit();
+}
 
 void write_id_table(const std::string& path, std::span<const std::int64_t> ids, std::int64_t rows,
                     std::int64_t cols) {
-  write_ids(path, ids, rows, cols);
+  if (const auto table = table_of(path)) {
+    hdf5(*table).write_ids(*table, ids, rows, cols);
+  } else {
+    write_ids(path, ids, rows, cols);
+  }
+}
+
+std::unique_ptr<RowWriter> create_vectors(const std::string& path, DType dtype, std::int64_t rows,
+                                          std::int64_t cols) {
+  const auto table = table_of(path);
+  return table ? hdf5(*table).create_rows(*table, dtype, rows, cols)
+               : create_rows(path, dtype, rows, cols);
+}
+
+FileInfo describe_file(const std::string& path) {
+  const auto table = table_of(path);
+  return table ? hdf5(*table).info(*table) : file_info(path);
+}
+
+std::optional<PluginListing> list_tables(const std::string& path) {
+  const auto table = split(path);
+  if (!table || !table->dataset.empty()) {
+    return std::nullopt;
+  }
+  return hdf5(*table).list(table->file);
+}
+
+std::string file_of(const std::string& path) {
+  const auto table = split(path);
+  return table ? table->file : path;
 }
 
 }  // namespace nearfield::cli

@@ -1,12 +1,16 @@
-// The files that commands read and write, in every format they know.
+// The files that commands read and write: those of the library by their ending, and the tables of
+// an HDF5 file, FILE.hdf5:DATASET or FILE.h5:DATASET, through its plugin.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include <nearfield/files.hpp>
+
+#include "file_plugin.hpp"
 
 namespace nearfield::cli {
 
@@ -17,5 +21,16 @@ IdTable read_id_table(const std::string& path);
 void write_vectors(const std::string& path, MatrixView matrix);
 void write_id_table(const std::string& path, std::span<const std::int64_t> ids, std::int64_t rows,
                     std::int64_t cols);
+
+std::unique_ptr<RowWriter> create_vectors(const std::string& path, DType dtype, std::int64_t rows,
+                                          std::int64_t cols);
+
+FileInfo describe_file(const std::string& path);
+
+// What a path without a dataset names: the whole HDF5 file. Empty for other files.
+std::optional<PluginListing> list_tables(const std::string& path);
+
+// The file itself, without the dataset.
+std::string file_of(const std::string& path);
 
 }  // namespace nearfield::cli

@@ -34,8 +34,8 @@ OpenFile open_file(const std::string& path) {
   return {std::move(file), format, layout};
 }
 
-// For the formats with big-ann's header. Ground truth has 8 bytes for each of its rows x columns and
-// they have at most 4, so that a file with the size of ground truth is that, or empty.
+// For the formats with big-ann's header. Ground truth has 8 bytes for each of its rows x columns
+// and they have at most 4, so that a file with the size of ground truth is that, or empty.
 bool has_pair_header(const FileFormat& format) { return !format.counted && !format.mapped; }
 
 // What a search sees of the values.
@@ -133,8 +133,7 @@ FileInfo file_info(const std::string& path) {
   const FileFormat* const format = find_format(path);
   if ((format == nullptr || has_pair_header(*format)) && has_truth_size(file)) {
     const auto [rows, k] = read_truth_shape(file);
-    return {"truth",    FileInfo::Content::truth, "uint32 ids, f32 distances", rows, k,
-            file.size()};
+    return {"truth", FileInfo::Content::truth, "uint32 ids, f32 distances", rows, k, file.size()};
   }
   if (format == nullptr) {
     reject(file,

@@ -1,0 +1,85 @@
+#include "table_writer.hpp"
+
+namespace nearfield::hdf5 {
+namespace {
+
+hsize_t size(std::int64_t n) { return static_cast<hsize_t>(n); }
+
+Handle open_to_write(const ReplacedFile& replaced, const std::string& path) {
+  const std::string& copy = replaced.copy();
+  Handle file(replaced.is_new() ? H5Fcreate(copy.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)
+                                : H5Fopen(copy.c_str(), H5F_ACC_RDWR, H5P_DEFAULT),
+              H5Fclose);
+  if (!file.valid()) {
+    fail_hdf5(replaced.is_new() ? ErrorCode::io : ErrorCode::corrupt_file, path,
+              "open as HDF5 to add a dataset");
+  }
+  return file;
+}
+
+}  // namespace
+
+TableWriter::TableWriter(const cli::PluginPath& path, const ValueType& type, std::int64_t rows,
+                         std::int64_t cols)
+    : name_(path.file + ":" + path.dataset),
+      rows_(rows),
+      cols_(cols),
+      replaced_(path.file),
+      file_(open_to_write(replaced_, path.file)) {
+  if (H5Lexists(file_.get(), path.dataset.c_str(), H5P_DEFAULT) > 0) {
+    fail(ErrorCode::invalid_argument, "{}: the file has a dataset of this name: choose another",
+         name_);
+  }
+  create(path.dataset, type);
+}
+
+// All in one piece, as ann-benchmarks does: then rows need no search, and nothing is unpacked.
+void TableWriter::create(const std::string& dataset, const ValueType& type) {
+  const hsize_t shape[2] = {size(rows_), size(cols_)};
+  const Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose);
+  const Handle groups(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(groups.get(), 1);
+  dataset_ = Handle(H5Dcreate2(file_.get(), dataset.c_str(), type.memory, space.get(), groups.get(),
+                               H5P_DEFAULT, H5P_DEFAULT),
+                    H5Dclose);
+  if (!dataset_.valid()) {
+    fail_hdf5(ErrorCode::io, name_, "create the dataset");
+  }
+}
+
+void TableWriter::append(std::int64_t count, hid_t memory_type, std::int64_t stride,
+                         const void* values) {
+  if (count > rows_ - done_) {
+    fail(ErrorCode::invalid_argument, "{}: {} rows cannot follow {} of the {} announced", name_,
+         count, done_, rows_);
+  }
+  if (count == 0) {
+    return;
+  }
+  const hsize_t to[2] = {size(done_), 0};
+  const hsize_t start[2] = {0, 0};
+  const hsize_t part[2] = {size(count), size(cols_)};
+  const hsize_t room[2] = {size(count), size(stride)};
+  const Handle there(H5Dget_space(dataset_.get()), H5Sclose);
+  const Handle here(H5Screate_simple(2, room, nullptr), H5Sclose);
+  const bool done =
+      H5Sselect_hyperslab(there.get(), H5S_SELECT_SET, to, nullptr, part, nullptr) >= 0 &&
+      H5Sselect_hyperslab(here.get(), H5S_SELECT_SET, start, nullptr, part, nullptr) >= 0 &&
+      H5Dwrite(dataset_.get(), memory_type, here.get(), there.get(), H5P_DEFAULT, values) >= 0;
+  if (!done) {
+    fail_hdf5(ErrorCode::io, name_, fmt::format("write {} rows from row {} on", count, done_));
+  }
+  done_ += count;
+}
+
+void TableWriter::commit() {
+  if (done_ != rows_) {
+    fail(ErrorCode::invalid_argument, "{}: {} rows were announced, got {}", name_, rows_, done_);
+  }
+  if (!dataset_.close() || !file_.close()) {
+    fail_hdf5(ErrorCode::io, name_, "finish writing");
+  }
+  replaced_.commit();
+}
+
+}  // namespace nearfield::hdf5
