@@ -178,11 +178,16 @@ Converted convert_ids(const ConvertArguments& args, const FileInfo& input) {
 Converted split_truth(const ConvertArguments& args, const FileInfo& input) {
   const Truth truth = read_truth(args.input);
   const RowRange range = range_of(args, truth.rows);
+  std::unique_ptr<RowWriter> distances;
   if (!args.distances_to.empty()) {
-    const auto distances = part_of(truth.distances, range, truth.k);
-    write_vectors(args.distances_to, MatrixView(distances.data(), range.count, truth.k));
+    distances = create_vectors(args.distances_to, DType::f32, range.count, truth.k);
+    distances->append(
+        MatrixView(part_of(truth.distances, range, truth.k).data(), range.count, truth.k));
   }
   write_id_table(args.output, part_of(truth.ids, range, truth.k), range.count, truth.k);
+  if (distances) {  // only now: both files appear or, if one cannot be written, none
+    distances->commit();
+  }
   return {range.count, truth.k, input.type, args.distances_to.empty() ? "ids" : "ids, distances"};
 }
 

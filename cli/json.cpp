@@ -19,8 +19,8 @@ std::string json_string(std::string_view text) {
   return out + '"';
 }
 
-std::string json_number(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "null";
+JsonArray& JsonArray::add_number(std::string_view text) {
+  return add_raw(text.ends_with("nan") || text.ends_with("inf") ? "null" : text);
 }
 
 JsonArray& JsonArray::add(const JsonObject& value) { return add_raw(value.text()); }
@@ -28,6 +28,10 @@ JsonArray& JsonArray::add(const JsonObject& value) { return add_raw(value.text()
 JsonArray& JsonArray::add_raw(std::string_view value) {
   values_ += fmt::format("{}{}", values_.empty() ? "" : ", ", value);
   return *this;
+}
+
+JsonObject& JsonObject::add(std::string_view name, double value) {
+  return add_raw(name, std::isfinite(value) ? fmt::format("{}", value) : "null");
 }
 
 JsonObject& JsonObject::add_raw(std::string_view name, std::string_view value) {

@@ -13,14 +13,12 @@ namespace nearfield::cli {
 // In quotes, escaped. The text must be UTF-8.
 std::string json_string(std::string_view text);
 
-// JSON has no NaN and no infinity: null.
-std::string json_number(double value);
-
 class JsonObject;
 
 class JsonArray {
  public:
-  JsonArray& add(double value) { return add_raw(json_number(value)); }
+  // A number as fmt prints it. JSON has no nan and no inf: null.
+  JsonArray& add_number(std::string_view text);
   template <std::integral T>
   JsonArray& add(T value) {
     return add_raw(fmt::format("{}", value));
@@ -52,7 +50,8 @@ class JsonObject {
   JsonObject& add(std::string_view name, T value) {
     return add_raw(name, fmt::format("{}", value));  // also of a bool
   }
-  JsonObject& add(std::string_view name, double value) { return add_raw(name, json_number(value)); }
+  // JSON has no NaN and no infinity: null.
+  JsonObject& add(std::string_view name, double value);
 
   std::string text() const { return "{" + fields_ + "}"; }
 
