@@ -124,30 +124,21 @@ std::span<const T> part_of(const std::vector<T>& values, RowRange range, std::in
 
 [[noreturn]] void fail_misfit(const ConvertArguments& args, const Misfit& misfit,
                               std::int64_t first) {
+  Matrix rounded(*args.type, 1, 1);
+  const bool can_round =
+      !convert_values(MatrixView(&misfit.value, 1, 1), Rounding::to_nearest, rounded);
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: {} in row {}, column {} is {} {}{}", args.input, misfit.value,
+              fmt::format("{}: {} in row {}, column {} {} {}{}", args.input, misfit.value,
                           first + misfit.row, misfit.col,
-                          args.round ? "outside the range of" : "not exactly a value of",
-                          to_string(*args.type), args.round ? "" : "; --round takes the nearest"));
-}
-
-std::unique_ptr<RowWriter> create_output(const ConvertArguments& args, DType type,
-                                         std::int64_t rows, std::int64_t cols) {
-  try {
-    return create_vectors(args.output, type, rows, cols);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument || args.type) {
-      throw;
-    }
-    throw Error(error.code(), fmt::format("{}; --type converts the values", error.what()));
-  }
+                          can_round ? "is not exactly a value of" : "is out of the range of",
+                          to_string(*args.type), can_round ? "; --round takes the nearest" : ""));
 }
 
 Converted convert_vectors(const ConvertArguments& args) {
   const auto source = open_vectors(args.input);
   const RowRange range = range_of(args, source->rows());
   const DType type = args.type.value_or(source->dtype());
-  const auto writer = create_output(args, type, range.count, source->cols());
+  const auto writer = create_vectors(args.output, type, range.count, source->cols());
   Matrix converted;
   for_each_piece(*source, range, args.quiet, [&](const Matrix& piece, std::int64_t first) {
     if (type == source->dtype()) {

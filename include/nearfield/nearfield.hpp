@@ -5,6 +5,7 @@
 #include <nearfield/convert.hpp>
 #include <nearfield/cursor.hpp>
 #include <nearfield/error.hpp>
+#include <nearfield/eval.hpp>
 #include <nearfield/files.hpp>
 #include <nearfield/graph.hpp>
 #include <nearfield/isa.hpp>

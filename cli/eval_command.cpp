@@ -1,0 +1,192 @@
+#include "eval_command.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nearfield/nearfield.hpp>
+
+#include "eval_report.hpp"
+#include "exit_code.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "print_line.hpp"
+#include "progress_bar.hpp"
+#include "vector_files.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  nearfield eval --results ids.ibin --truth GT.public.1B.ibin --at-least 0.95\n"
+    "  nearfield eval --results ids.npy --truth glove.hdf5:neighbors \\\n"
+    "                 --truth-distances glove.hdf5:distances --at 10\n"
+    "  nearfield eval --results ids.ibin --truth truth.ibin \\\n"
+    "                 --queries q.fbin --base b.fbin --metric sqeuclidean\n";
+
+struct EvalArguments {
+  std::string results;
+  std::string truth;
+  std::string truth_distances;
+  std::string queries;
+  std::string base;
+  std::optional<MetricSpec> metric;
+  FileOptions file;
+  std::vector<std::int64_t> at;
+  std::optional<double> at_least;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Ids, and their distances where the file has both.
+struct Answers {
+  IdTable ids;
+  std::optional<Matrix> distances;
+};
+
+std::vector<std::int64_t> parse_list(const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  std::istringstream list(text);
+  for (std::string number; std::getline(list, number, ',');) {
+    numbers.push_back(parse_count(number, 1, std::numeric_limits<std::uint32_t>::max()));
+  }
+  if (numbers.empty()) {
+    throw Error(ErrorCode::invalid_argument, "the list is empty: write numbers, as in 1,10,100");
+  }
+  return numbers;
+}
+
+double parse_share(const std::string& text) {
+  char* end = nullptr;
+  const double share = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(share >= 0 && share <= 1)) {  // so written, it refuses NaN
+    throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is not a number from 0 to 1", text));
+  }
+  return share;
+}
+
+Matrix read_all(const RowSource& source) {
+  Matrix all(source.dtype(), source.rows(), source.cols());
+  source.read(0, source.rows(), all, 0);
+  return all;
+}
+
+Answers read_answers(const std::string& path) {
+  if (describe_file(path).content != FileInfo::Content::truth) {
+    return {read_id_table(path), std::nullopt};
+  }
+  Truth truth = read_truth(path);
+  Matrix distances(DType::f32, truth.rows, truth.k);
+  if (!truth.distances.empty()) {
+    std::ranges::copy(std::as_bytes(std::span(truth.distances)), distances.row(0));
+  }
+  return {{truth.rows, truth.k, std::move(truth.ids)}, std::move(distances)};
+}
+
+// Those of 1, 10 and 100 that both files have.
+std::vector<std::int64_t> default_at(const IdTable& results, const IdTable& truth) {
+  std::vector<std::int64_t> at{1, 10, 100};
+  std::erase_if(at, [&](std::int64_t k) { return k > std::min(results.cols, truth.cols); });
+  return at;
+}
+
+void check_together(const EvalArguments& args) {
+  const int given = !args.queries.empty() + !args.base.empty() + args.metric.has_value();
+  if (given != 0 && given != 3) {
+    throw CLI::RequiresError("--queries, --base and --metric",
+                             "each other: all three are needed to compute distances");
+  }
+  if (given == 3 && !args.truth_distances.empty()) {
+    throw CLI::ExcludesError("--truth-distances", "--queries: distances are computed");
+  }
+  if (given == 0 && args.file.bits != 0) {
+    throw CLI::RequiresError("--bits", "--queries and --base");
+  }
+}
+
+Recall computed_recall(const EvalArguments& args, const IdTable& results, const IdTable& truth) {
+  Context context;
+  context.cancel = cancel_on_interrupt();
+  ProgressBar bar("queries");
+  if (!args.quiet) {
+    context.progress = [&bar](const Progress& progress) { bar.show(progress); };
+  }
+  return recall(results, truth, args.at, *open_vectors(args.queries, args.file),
+                *open_vectors(args.base, args.file), *args.metric, context);
+}
+
+void check_target(const EvalArguments& args, const Recall& recall) {
+  const RecallAt& last = *std::ranges::max_element(recall.at, {}, &RecallAt::k);
+  if (args.at_least && last.recall.mean < *args.at_least) {
+    throw BelowTarget(fmt::format("recall@{} is {:.5f}, below the {} of --at-least", last.k,
+                                  last.recall.mean, *args.at_least));
+  }
+}
+
+void run_eval(EvalArguments& args) {
+  check_together(args);
+  const Answers results = read_answers(args.results);
+  Answers truth = read_answers(args.truth);
+  if (args.at.empty()) {
+    args.at = default_at(results.ids, truth.ids);
+  }
+  if (!args.truth_distances.empty()) {
+    truth.distances = read_all(*open_vectors(args.truth_distances));
+  }
+  TieSource ties = kComputedTies;
+  Recall found;
+  if (!args.base.empty()) {
+    found = computed_recall(args, results.ids, truth.ids);
+  } else {
+    ties = truth.distances ? kTruthTies : kNoTies;
+    found = recall(results.ids, {truth.ids, truth.distances}, args.at);
+  }
+  print_line(args.json ? to_json(found, ties) : to_text(found, ties));
+  check_target(args, found);
+}
+
+void add_options(CLI::App& app, EvalArguments& args) {
+  add_path(app, "--results", args.results, "Ids that were found: .ibin, .ivecs, .npy, HDF5, truth")
+      ->required();
+  add_path(app, "--truth", args.truth, "True ids: the same kinds of files")->required();
+  add_path(app, "--truth-distances", args.truth_distances,
+           "Distances of the true ids, to count ties; ground truth has its own");
+  add_path(app, "--queries", args.queries, "With --base and --metric: compute distances instead");
+  add_path(app, "--base", args.base, "The rows that the ids name");
+  add_parsed(app, "--metric", args.metric, parse_metric, "Of the search, as for knn")
+      ->type_name("NAME");
+  add_parsed(app, "--bits", args.file.bits, count_within(1, kMaxCols),
+             "The bytes of queries and base are packed bits, N a row")
+      ->type_name("N");
+  add_parsed(app, "--at", args.at, parse_list,
+             "The k of recall@k; by default those of 1,10,100 that both files have")
+      ->type_name("K,...");
+  add_parsed(app, "--at-least", args.at_least, parse_share,
+             "Exit with code 5 if recall at the largest k is lower")
+      ->type_name("R");
+  app.add_flag("--json", args.json, "Print one JSON object");
+  app.add_flag("--quiet", args.quiet, "No progress on standard error");
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("eval", "Recall of found neighbours");
+  const auto args = std::make_shared<EvalArguments>();
+  add_options(*command, *args);
+  command->footer(fmt::format("{}\n{}", kExamples, kExitCodeHelp));
+  command->callback([args] { run_eval(*args); });
+}
+
+}  // namespace nearfield::cli
