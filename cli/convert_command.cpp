@@ -17,6 +17,7 @@
 #include <nearfield/nearfield.hpp>
 
 #include "exit_code.hpp"
+#include "interrupt.hpp"
 #include "json.hpp"
 #include "options.hpp"
 #include "print_line.hpp"
@@ -223,6 +224,7 @@ Converted convert(const ConvertArguments& args, const FileInfo& input) {
 }
 
 void run_convert(const ConvertArguments& args) {
+  cancel_on_interrupt();  // before a file is made that a Ctrl-C must not leave behind
   check_files(args);
   const auto start = std::chrono::steady_clock::now();
   const FileInfo input = describe_file(args.input);

@@ -15,7 +15,10 @@ from posixpath import dirname, normpath
 LAYERS = ("include", "core", "io", "device", "distance", "select", "filter", "scan", "search",
           "code", "index", "eval")
 
-ROOTS = ("include", "src", "cli", "python", "tests", "bench", "examples")
+ROOTS = ("include", "src", "cli", "plugins", "python", "tests", "bench", "examples")
+
+# What plugins implement, the one file of cli/ they see.
+PLUGIN_INTERFACE = "cli/file_plugin.hpp"
 SUFFIXES = {".h", ".hh", ".hpp", ".inl", ".def", ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".cl", ".in"}
 NEVER = r"(?!)"
 
@@ -57,9 +60,12 @@ BANS = (
         code=r"\bstd::j?thread\b|\bpthread_create\b",
         bound="src/",
         free=r"^src/core/tasks_\w+\.cpp$"),
+    Ban("hdf5", "HDF5 is for trusted files and drags much along; use it in plugins/hdf5/ only",
+        include=r"(.*/)?(hdf5|H5\w*)\.h(pp)?",
+        free=r"^plugins/hdf5/"),
     Ban("print", "the library never prints; return the text or throw an Error that holds it",
         code=r"\bstd::(cout|cerr|clog)\b|\bv?f?printf\s*\(|\bfmt::print\w*\s*\(",
-        bound="(src|include)/"),
+        bound="(src|include|plugins)/"),
     Ban("exit", "the library never aborts or exits; throw an Error",
         code=r"(?<![.>])\b(abort|_?exit|_Exit|quick_exit|std::terminate)\s*\(",
         bound="(src|include)/"),
@@ -118,6 +124,8 @@ def past_the_public(include: Include) -> str | None:
     own = layer(include.path)
     if not include.target or layer(include.target) in ("include", own):
         return None
+    if own == "plugins" and include.target == PLUGIN_INTERFACE:
+        return None
     return (f"{own}/ sees <nearfield/...>, its own files and third parties; "
             f"make public what it needs of {include.name}")
 
@@ -128,7 +136,7 @@ INCLUDE_RULES: tuple[tuple[str, str, Callable[[Include], str | None]], ...] = (
     ("sibling-backend", "(?!tests/)", sibling_backend),
     ("mixed-backends", "(?!tests/)", mixed_backends),
     ("public-header", "include/", private_in_public),
-    ("public-only", "(cli|python|examples)/", past_the_public),
+    ("public-only", "(cli|plugins|python|examples)/", past_the_public),
 )
 
 # The start of the paths bound, and the most lines a file of theirs may have.

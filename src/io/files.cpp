@@ -34,9 +34,13 @@ OpenFile open_file(const std::string& path) {
   return {std::move(file), format, layout};
 }
 
-// For the formats with big-ann's header. Ground truth has 8 bytes for each of its rows x columns
-// and they have at most 4, so that a file with the size of ground truth is that, or empty.
-bool has_pair_header(const FileFormat& format) { return !format.counted && !format.mapped; }
+// Ground truth has 8 bytes for each of its rows x columns. A .npy or .fvecs says itself what it is;
+// the others have the same header and at most 4 bytes a value, and only an empty one has this size.
+bool is_truth(const InputFile& file, const FileFormat* format) {
+  const bool says_itself = format != nullptr && (format->counted || format->mapped);
+  const bool is_empty = format != nullptr && file.size() == kPairHeaderBytes;
+  return !says_itself && !is_empty && has_truth_size(file);
+}
 
 // What a search sees of the values.
 struct Vectors {
@@ -131,7 +135,7 @@ void write_ids(const std::string& path, std::span<const std::int64_t> ids, std::
 FileInfo file_info(const std::string& path) {
   const InputFile file(path);
   const FileFormat* const format = find_format(path);
-  if ((format == nullptr || has_pair_header(*format)) && has_truth_size(file)) {
+  if (is_truth(file, format)) {
     const auto [rows, k] = read_truth_shape(file);
     return {"truth", FileInfo::Content::truth, "uint32 ids, f32 distances", rows, k, file.size()};
   }

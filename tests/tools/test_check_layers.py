@@ -22,6 +22,8 @@ CLEAN = {
     "src/eval/a.cpp": '#include "index/a.hpp"\n#include "core/a.hpp"\n' + "\n" * 598,
     "cli/main.cpp": '#include <CLI/CLI.hpp>\n#include "cli/a.hpp"\n#include <nearfield/a.hpp>\n'
                     'int main() { printf("x"); exit(1); }\n',
+    "plugins/hdf5/a.cpp": '#include <hdf5.h>\n#include "cli/file_plugin.hpp"\n#include "b.hpp"\n'
+                          '#include <nearfield/a.hpp>\n',
     "tests/unit/a.cpp": '#include "distance/cpu/a.hpp"\n#include <immintrin.h>\n#include <thread>',
     "bench/a.cpp": '#include "scan/a.hpp"\nint main() { printf("x"); }\n',
     "src/scan/text.cpp": '''
@@ -57,6 +59,12 @@ BROKEN = (
     ("public-only", "cli/a.cpp", '#include "core/a.hpp"', 1),
     ("public-only", "python/a.cpp", "int a;\n\n#include <index/a.hpp>", 3),
     ("public-only", "examples/a.cpp", '#include "src/io/a.hpp"', 1),
+    ("public-only", "plugins/hdf5/a.cpp", '#include "cli/json.hpp"', 1),
+    ("public-only", "plugins/hdf5/a.cpp", '#include "io/a.hpp"', 1),
+    ("public-only", "cli/a.cpp", '#include "plugins/hdf5/a.hpp"', 1),
+    ("hdf5", "cli/a.cpp", "#include <hdf5.h>", 1),
+    ("hdf5", "src/io/a.cpp", "#include <hdf5/serial/H5public.h>", 1),
+    ("print", "plugins/hdf5/a.cpp", "std::cerr << 1;", 1),
     ("length", "include/nearfield/a.hpp", "\n" * 301, 301),
     ("length", "src/core/a.cpp", "\n" * 601, 601),
     ("length", "tests/unit/a.cpp", "\n" * 601, 601),

@@ -54,6 +54,16 @@ TEST(FileInfo, IdsThatLookLikeGroundTruth) {
   expect_info(folder.path("a.ivecs"), {".ivecs", Content::ids, "int32 ids", 2, 10, 88});
 }
 
+// Both would be 8 bytes: the name decides.
+TEST(FileInfo, Empty) {
+  const TempFolder folder;
+  write_matrix(folder.path("a.fbin"), Matrix(DType::f32, 0, 3));
+  write_truth(folder.path("truth"), {}, {}, 0, 3);
+  expect_info(folder.path("a.fbin"), {".fbin", Content::vectors, "f32", 0, 3, 8});
+  expect_info(folder.path("truth"),
+              {"truth", Content::truth, "uint32 ids, f32 distances", 0, 3, 8});
+}
+
 TEST(FileInfo, WhatIsNeither) {
   const TempFolder folder;
   expect_error([&] { file_info(folder.put("a.txt", "some text, 24 bytes long")); },

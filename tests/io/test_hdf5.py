@@ -1,0 +1,158 @@
+"""HDF5 files of ann-benchmarks, through the plugin; h5py is the other hand."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+import h5py
+import numpy as np
+
+import other_hands as other
+from command import HAS_HDF5, NEARFIELD, CommandTest
+
+TRAIN = np.array([[0, 0], [3, 4], [1, 0], [0, 0], [7, 7]], "<f4")
+TEST = np.array([[0, 0], [3, 3]], "<f4")
+NEIGHBORS = np.array([[0, 3, 2], [1, 2, 0]], "<i4")
+
+
+@unittest.skipUnless(HAS_HDF5, "built with NEARFIELD_HDF5=OFF")
+class Hdf5(CommandTest):
+    def setUp(self):
+        super().setUp()
+        with h5py.File(self.folder / "a.hdf5", "w") as file:
+            file.attrs["distance"] = "euclidean"
+            file.attrs["dimension"] = 2
+            file["train"] = TRAIN
+            file["test"] = TEST
+            file["neighbors"] = NEIGHBORS
+
+    def read(self, path):
+        file, dataset = path.split(":")
+        with h5py.File(self.folder / file) as hdf5:
+            return hdf5[dataset][:]
+
+    def test_search(self):
+        self.succeed("knn", "--queries", "a.hdf5:test", "--base", "a.hdf5:train", "-k", "3",
+                     "--metric", "sqeuclidean", "--output", "i.ibin")
+        np.testing.assert_array_equal(other.read_bin(self.folder / "i.ibin", "<i4"), NEIGHBORS)
+
+    def test_every_byte_order_and_layout(self):
+        values = np.arange(60).reshape(20, 3)
+        with h5py.File(self.folder / "b.h5", "w") as file:
+            for dtype in "f2", "f4", "f8":
+                file[f"big {dtype}"] = values.astype(">" + dtype)
+            file.create_dataset("packed f4", data=values.astype("f4"), chunks=(7, 2),
+                                compression="gzip", shuffle=True)
+            file.create_dataset("growing i8", data=values.astype("i8"), maxshape=(None, 3))
+            file["one dimension i8"] = np.arange(20)
+            file["deep/er/u1"] = values.astype("u1")
+        for name in "big f2", "big f4", "big f8", "packed f4", "deep/er/u1":
+            self.succeed("convert", f"b.h5:{name}", "b.npy", "--first", 5, "--count", 9)
+            np.testing.assert_array_equal(np.load(self.folder / "b.npy"), values[5:14])
+        self.succeed("convert", "b.h5:growing i8", "b.ibin")
+        np.testing.assert_array_equal(other.read_bin(self.folder / "b.ibin", "<i4"), values)
+        self.succeed("convert", "b.h5:one dimension i8", "b.ibin")
+        np.testing.assert_array_equal(other.read_bin(self.folder / "b.ibin", "<i4").T, [range(20)])
+
+    def test_adding_keeps_what_is_there(self):
+        self.succeed("convert", "a.hdf5:train", "a.hdf5:copies/train", "--type", "u8")
+        np.testing.assert_array_equal(self.read("a.hdf5:copies/train"), TRAIN)
+        np.testing.assert_array_equal(self.read("a.hdf5:train"), TRAIN)
+        with h5py.File(self.folder / "a.hdf5") as file:
+            self.assertEqual(file.attrs["distance"], "euclidean")
+            self.assertEqual(file["copies/train"].dtype, "u1")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["a.hdf5"])
+
+    def test_empty(self):
+        self.succeed("convert", "a.hdf5:train", "b.h5:none", "--count", 0)
+        self.assertEqual(self.read("b.h5:none").shape, (0, 2))
+        self.succeed("convert", "b.h5:none", "none.fbin")
+        self.assertEqual(other.read_bin(self.folder / "none.fbin", "<f4").shape, (0, 2))
+
+    def test_rows_of_many_pieces(self):
+        values = np.random.default_rng(1).random((3_000_000, 2), "f4")
+        np.save(self.folder / "a.npy", values)
+        self.succeed("convert", "a.npy", "b.h5:x", "--quiet")
+        self.assertEqual(self.read("b.h5:x").tobytes(), values.tobytes())
+        self.succeed("convert", "b.h5:x", "c.fbin", "--quiet")
+        self.assertEqual(other.read_bin(self.folder / "c.fbin", "<f4").tobytes(), values.tobytes())
+
+    def test_info(self):
+        self.assertEqual(
+            self.succeed("info", "a.hdf5").splitlines()[1:],
+            ["  neighbors: int32 ids, 2 x 3", "  test: f32, 2 x 2", "  train: f32, 5 x 2",
+             "  attribute dimension = 2", "  attribute distance = euclidean"])
+        said = json.loads(self.succeed("info", "a.hdf5", "--json"))
+        self.assertEqual(said["datasets"][0],
+                         {"name": "neighbors", "type": "int32 ids", "shape": [2, 3]})
+        self.assertEqual(said["attributes"]["distance"], "euclidean")
+        self.assertIn("f32, 5 rows x 2 columns", self.succeed("info", "a.hdf5:train"))
+        self.fail_with(1, ["--values", "a.hdf5:train"], "info", "--values", "a.hdf5")
+
+    def test_what_is_wrong_is_named(self):
+        with h5py.File(self.folder / "a.hdf5", "a") as file:
+            file["cube"] = np.zeros((2, 3, 4))
+            file["line"] = np.zeros(3)
+            file["flags"] = np.zeros((2, 2), bool)
+            file["words"] = np.zeros((2, 2), "u2")
+            file["names"] = ["a", "b"]
+            file["thin"] = np.zeros((2, 0))
+            file.create_dataset("wide", (1, 65537), "f4")
+            file.create_dataset("huge", (2**41, 1), "f4", chunks=(1024, 1))
+        (self.folder / "page.h5").write_text("<!DOCTYPE html>")
+        np.save(self.folder / "large.npy", np.array([[0, 2**31]]))
+        whole = (self.folder / "a.hdf5").read_bytes()
+        (self.folder / "cut.h5").write_bytes(whole[:len(whole) // 2])
+        for parts, source, target in (
+            (["a.hdf5:nothing", "no such dataset", "neighbors", "train"], "a.hdf5:nothing", "x.npy"),
+            (["a.hdf5", "a.hdf5:train", "neighbors"], "a.hdf5", "x.npy"),
+            (["a.hdf5:cube", "(2, 3, 4)", "3 dimensions"], "a.hdf5:cube", "x.npy"),
+            (["a.hdf5:line", "(3)", "1 dimensions"], "a.hdf5:line", "x.npy"),
+            (["a.hdf5:flags", "bool"], "a.hdf5:flags", "x.npy"),
+            (["a.hdf5:words", "unsigned integers of 2 bytes"], "a.hdf5:words", "x.npy"),
+            (["a.hdf5:names", "texts"], "a.hdf5:names", "x.npy"),
+            (["a.hdf5:thin", "2 rows of 0 columns"], "a.hdf5:thin", "x.npy"),
+            (["a.hdf5:wide", "65537", "65536"], "a.hdf5:wide", "x.npy"),
+            (["a.hdf5:huge", "2199023255552", "1099511627776"], "a.hdf5:huge", "x.npy"),
+            (["page.h5", "not", "HDF5"], "page.h5:x", "x.npy"),
+            (["cut.h5", "cannot read as HDF5", "truncated"], "cut.h5:train", "x.npy"),
+            (["none.h5", "No such file"], "none.h5:x", "x.npy"),
+            (["a.hdf5:train", "a dataset of this name"], "a.hdf5:test", "a.hdf5:train"),
+            (["a.hdf5:train/x", "cannot"], "a.hdf5:test", "a.hdf5:train/x"),
+            (["page.h5", "HDF5"], "a.hdf5:test", "page.h5:x"),
+            (["no/b.h5", "No such file"], "a.hdf5:test", "no/b.h5:x"),
+            (["b.h5:x", "2147483648", "row 0, column 1", "int32"], "large.npy", "b.h5:x"),
+        ):
+            with self.subTest(source=source, target=target):
+                self.fail_with(1, parts, "convert", source, target)
+        self.fail_with(1, ["a.hdf5:neighbors", "int32 ids", "not vectors"], "knn", "--queries",
+                       "a.hdf5:neighbors", "--base", "a.hdf5:train", "--json")
+        self.fail_with(1, ["a.hdf5:train", "f32 vectors, not ids"], "eval", "--results",
+                       "a.hdf5:train", "--truth", "a.hdf5:neighbors")
+        self.fail_with(1, ["a.hdf5:train", "packed bits"], "knn", "--queries", "a.hdf5:train",
+                       "--base", "a.hdf5:train", "--bits", 16, "--metric", "hamming", "--json")
+
+    def test_plugin_is_found_or_missed(self):
+        alone = self.folder / "nearfield"
+        shutil.copy(NEARFIELD, alone)
+        beside = pathlib.Path(NEARFIELD).parent
+
+        def run(plugins):
+            done = subprocess.run([alone, "info", "a.hdf5"], cwd=self.folder, text=True,
+                                  capture_output=True, timeout=60,
+                                  env=os.environ | {"NEARFIELD_PLUGINS": plugins})
+            return done.returncode, done.stderr
+
+        code, said = run("")
+        self.assertEqual(code, 1)
+        for part in "nearfield_hdf5.so", str(self.folder), "-DNEARFIELD_HDF5=ON", "NEARFIELD_PLUGINS":
+            self.assertIn(part, said)
+        self.assertEqual(run(f"/nowhere:{beside}"), (0, ""))
+        (self.folder / "nearfield_hdf5.so").write_text("no library")
+        self.assertIn("cannot load", run("")[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
