@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <map>
 
 namespace nearfield {
 
@@ -15,17 +15,25 @@ Estimate wilson(double mean, double count) {
           std::min(1.0, (middle + half) / (1 + z2))};
 }
 
-Estimate estimate(std::span<const double> values) {
-  const auto count = static_cast<double>(values.size());
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  const double squares =
-      std::accumulate(values.begin(), values.end(), 0.0,
-                      [](double total, double value) { return total + value * value; });
-  // With a query that found nothing and one that found all: where all values are the same, they
+Estimate estimate(std::span<const Share> shares) {
+  const auto count = static_cast<double>(shares.size());
+  // Whole numbers first: 9665 of 10000 must be the 0.9665 that a user compares it with.
+  std::map<std::int64_t, std::int64_t> right_of;
+  double squares = 0;
+  for (const auto& [right, all] : shares) {
+    right_of[all] += right;
+    const double share = static_cast<double>(right) / static_cast<double>(all);
+    squares += share * share;
+  }
+  double mean = 0;
+  for (const auto& [all, right] : right_of) {
+    mean += static_cast<double>(right) / (static_cast<double>(all) * count);
+  }
+  // With a query that found nothing and one that found all: where all shares are the same, they
   // say nothing about how much others would scatter.
-  const double mean = (sum + 1) / (count + 2);
-  const double variance = (squares + 1) / (count + 2) - mean * mean;
-  return wilson(sum / count, count * mean * (1 - mean) / variance);
+  const double wider_mean = (mean * count + 1) / (count + 2);
+  const double variance = (squares + 1) / (count + 2) - wider_mean * wider_mean;
+  return wilson(mean, count * wider_mean * (1 - wider_mean) / variance);
 }
 
 }  // namespace nearfield

@@ -59,30 +59,29 @@ Verdict verdict(const Query& query, std::int64_t id, std::size_t k) {
 // What the queries gave for one k.
 struct Tally {
   std::int64_t k;
-  std::vector<double> recalls = {};
-  std::vector<double> nearest = {};
+  std::vector<Share> recalls = {};
+  std::vector<Share> nearest = {};
   std::int64_t open_recalls = 0;
   std::int64_t open_nearest = 0;
   std::int64_t wrong_truth = 0;
 
   void add(const Query& query) {
     const auto count = static_cast<std::size_t>(k);
+    Share share{0, std::min(k, std::ssize(query.truth))};
     std::unordered_set<std::int64_t> seen;
-    std::size_t right = 0;
     Verdict nearest_one = Verdict::wrong;  // the best of them
     bool unknown = false;
     bool better_than_truth = false;
     for (const std::int64_t id : query.found.first(count)) {
       if (id == kNoId || !seen.insert(id).second) continue;
       const Verdict among_k = verdict(query, id, count);
-      right += among_k >= Verdict::right ? 1 : 0;
+      share.right += among_k >= Verdict::right ? 1 : 0;
       unknown |= among_k == Verdict::unknown;
       better_than_truth |= among_k == Verdict::better_than_truth;
       nearest_one = std::max(nearest_one, verdict(query, id, 1));
     }
-    const std::size_t all = std::min(count, query.truth.size());
-    recalls.push_back(static_cast<double>(right) / static_cast<double>(all));
-    nearest.push_back(nearest_one >= Verdict::right ? 1 : 0);
+    recalls.push_back(share);
+    nearest.push_back({nearest_one >= Verdict::right ? 1 : 0, 1});
     open_recalls += unknown ? 1 : 0;
     open_nearest += nearest_one == Verdict::unknown ? 1 : 0;
     wrong_truth += better_than_truth ? 1 : 0;

@@ -93,6 +93,7 @@ inline int read_as(std::span<const char* const> endings, std::span<const std::in
   const std::string path = folder.put(name, data + 1, size - 1);
   allow_error([&] { read_vectors(path, options); });
   allow_error([&] { read_ids(path); });
+  allow_error([&] { file_info(path); });
   return 0;
 }
 

@@ -14,6 +14,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string path = folder.put("truth", data, size);
   fuzz::allow_error([&] {
     const Truth truth = read_truth(path);
+    const FileInfo info = file_info(path);
+    if (info.content != FileInfo::Content::truth || info.rows != truth.rows) {
+      std::abort();
+    }
     const std::string copy = path + ".copy";
     write_truth(copy, truth.ids, truth.distances, truth.rows, truth.k);
     std::ifstream file(copy, std::ios::binary);

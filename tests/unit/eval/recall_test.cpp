@@ -40,32 +40,42 @@ TEST(Wilson, PublishedExamples) {
   check(1, 29, 0.0061, 0.1718);
 }
 
+// `first` shares of one kind, then `rest` of another.
+std::vector<Share> shares(std::size_t first, Share one, std::size_t rest, Share other) {
+  std::vector<Share> all(first, one);
+  all.insert(all.end(), rest, other);
+  return all;
+}
+
 TEST(Estimate, OfZerosAndOnesIsWilson) {
-  std::vector<double> values(263, 0.0);
-  std::fill_n(values.begin(), 81, 1.0);
-  const Estimate found = estimate(values);
+  const Estimate found = estimate(shares(81, {1, 1}, 182, {0, 1}));
   const Estimate expected = wilson(81.0 / 263, 263);
   EXPECT_DOUBLE_EQ(found.mean, expected.mean);
   EXPECT_NEAR(found.low, expected.low, 1e-12);
   EXPECT_NEAR(found.high, expected.high, 1e-12);
 }
 
-// Values that scatter less than coins do say more; values that are all the same say no more.
+// Shares that scatter less than coins do say more.
 TEST(Estimate, ScatterDecides) {
-  const std::vector<double> same(100, 0.5);
-  std::vector<double> coins(100, 0.0);
-  std::fill_n(coins.begin(), 50, 1.0);
-  std::vector<double> close(100, 0.4);
-  std::fill_n(close.begin(), 50, 0.6);
-  const auto width = [](const std::vector<double>& values) {
-    return estimate(values).high - estimate(values).low;
+  const auto width = [](const std::vector<Share>& all) {
+    return estimate(all).high - estimate(all).low;
   };
-  EXPECT_LT(width(close), width(coins) / 3);
-  EXPECT_GT(width(same), 0);
-  const Estimate all = estimate(std::vector<double>(100, 1.0));
+  const double coins = width(shares(50, {1, 1}, 50, {0, 1}));
+  EXPECT_LT(width(shares(50, {4, 10}, 50, {6, 10})), coins / 3);
+  EXPECT_GT(width(shares(100, {5, 10}, 0, {})), 0);
+}
+
+TEST(Estimate, AllRight) {
+  const Estimate all = estimate(shares(100, {10, 10}, 0, {}));
   EXPECT_EQ(all.mean, 1);
   EXPECT_EQ(all.high, 1);
   EXPECT_NEAR(all.low, wilson(1, 100).low, 1e-12);
+}
+
+// 0.9 and 0.7 summed up as float64 would miss it.
+TEST(Estimate, MeanIsTheNearestFloat64) {
+  EXPECT_EQ(estimate(shares(700, {9, 10}, 300, {7, 10})).mean, 0.84);
+  EXPECT_EQ(estimate(shares(665, {10, 10}, 335, {9, 10})).mean, 0.9665);
 }
 
 TEST(Recall, CountsAnyOrder) {
