@@ -118,7 +118,7 @@ void check_together(const EvalArguments& args) {
 Recall computed_recall(const EvalArguments& args, const IdTable& results, const IdTable& truth) {
   Context context;
   context.cancel = cancel_on_interrupt();
-  ProgressBar bar("queries");
+  ProgressBar bar;
   if (!args.quiet) {
     context.progress = [&bar](const Progress& progress) { bar.show(progress); };
   }

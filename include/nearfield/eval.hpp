@@ -62,8 +62,8 @@ Recall recall(const IdTable& found, const TrueNeighbors& truth,
               const std::vector<std::int64_t>& at);
 
 // The same, with the rows themselves: distances are computed, exactly, and settle every tie. Reads
-// single rows of the base. Of the context, all but the memory limit is heeded; progress counts
-// queries. An id that is no row of the base is an error.
+// single rows of the base. An id that is no row of it is an error. Of the context, the number of
+// threads, which is 1, and the memory limit play no part.
 Recall recall(const IdTable& found, const IdTable& truth, const std::vector<std::int64_t>& at,
               const RowSource& queries, const RowSource& base, MetricSpec metric,
               const Context& context = {});

@@ -98,8 +98,8 @@ struct FileInfo {
   std::int64_t bytes = 0;  // of the whole file
 };
 
-// A file without a known ending must be ground truth. One that ends as those of big-ann (.ibin) is
-// ground truth too if it has the size of that, as those of big-ann have.
+// A file without a known ending must be ground truth. One that is called .fbin or .ibin, as big-ann
+// does, is ground truth too if it has the size of that.
 FileInfo file_info(const std::string& path);
 
 }  // namespace nearfield

@@ -33,19 +33,18 @@ bool sync(const fs::path& path) {
 
 ReplacedFile::ReplacedFile(const std::string& path)
     : path_(path), target_(fs::weakly_canonical(fs::absolute(path))), is_new_(!fs::exists(path)) {
-  static int counter = 0;
-  const std::string name = fmt::format(".nearfield.{}.{}.hdf5.tmp", ::getpid(), counter++);
-  const std::string copy = target_.parent_path() / name;
   if (::access(target_.parent_path().c_str(), W_OK) != 0) {
     fail_system(path_, "write in its folder", last_error());
   }
   if (!is_new_ && ::access(target_.c_str(), W_OK) != 0) {
     fail_system(path_, "replace the file", last_error());
   }
-  copy_ = copy;
+  static int counter = 0;
+  copy_ = target_.parent_path() / fmt::format(".nearfield.{}.{}.hdf5.tmp", ::getpid(), counter++);
   std::error_code error;
   if (!is_new_ && !fs::copy_file(target_, copy_, fs::copy_options::overwrite_existing, error)) {
-    fs::remove(copy_);
+    std::error_code ignored;
+    fs::remove(copy_, ignored);
     fail_system(path_, "copy it", error);
   }
 }

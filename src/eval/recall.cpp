@@ -137,6 +137,7 @@ Recall recall_of(const IdTable& found, const IdTable& truth, const std::vector<s
   check_input(found, truth, at);
   Recall recall;
   std::vector<Tally> tallies;
+  tallies.reserve(at.size());
   for (const std::int64_t k : at) tallies.push_back({k});
   std::vector<std::size_t> columns;
   for (std::int64_t row = 0; row < found.rows; ++row) {
@@ -237,7 +238,8 @@ Recall recall(const IdTable& found, const IdTable& truth, const std::vector<std:
     fail(ErrorCode::invalid_argument, "{} queries were answered, but there are {}", found.rows,
          queries.rows());
   }
-  Monitor monitor(context, found.rows);
+  const std::int64_t pairs = found.cols + truth.cols;  // of a query, about
+  Monitor monitor(context, found.rows * pairs);
   PairKeys pair_keys(queries, base, metric, context);
   const auto complete = [&](std::int64_t row, const std::vector<std::size_t>&, Query& query) {
     for (const std::int64_t id : query.truth) check_id(id, base.rows(), row, "true");
@@ -250,7 +252,7 @@ Recall recall(const IdTable& found, const IdTable& truth, const std::vector<std:
     const std::vector<double> keys = pair_keys(row, ids);
     query.distances.assign(keys.begin(), keys.begin() + std::ssize(query.truth));
     for (std::size_t i = 0; i < ids.size(); ++i) query.computed.emplace(ids[i], keys[i]);
-    monitor.advance(1);
+    monitor.advance(pairs);
   };
   Recall result = recall_of(found, truth, at, complete);
   monitor.finish();

@@ -1,7 +1,9 @@
 // big-ann's ground truth: uint32 rows, uint32 k, all ids (uint32), then all distances (float32).
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nearfield/files.hpp>
@@ -23,8 +25,14 @@ namespace {
 // An id and its distance together take the bytes of one such value.
 constexpr FileValue kIdAndDistance = kIds64;
 
+constexpr std::string_view kFields = "uint32 rows, uint32 k";
+
 // No row of at most 2^32 - 1 has the largest uint32 as its id: it is -1, where there is no row.
 constexpr std::int64_t kMostId = kMostInPair - 1;
+
+std::optional<std::int64_t> truth_bytes(const PairHeader& shape) {
+  return file_bytes({kIdAndDistance, shape.first, shape.second, kPairHeaderBytes});
+}
 
 std::vector<float> read_distances(const InputFile& file, std::int64_t offset, std::size_t count) {
   std::vector<float> distances;
@@ -41,8 +49,9 @@ std::vector<float> read_distances(const InputFile& file, std::int64_t offset, st
 }  // namespace
 
 PairHeader read_truth_shape(const InputFile& file) {
-  const auto [rows, k] = read_pair_header(file, "uint32 rows, uint32 k");
-  const auto expected = file_bytes({kIdAndDistance, rows, k, kPairHeaderBytes});
+  const PairHeader shape = read_pair_header(file, kFields);
+  const auto [rows, k] = shape;
+  const auto expected = truth_bytes(shape);
   if (file.size() != expected) {
     reject(file,
            "the header says {} rows x {} neighbours, an id and a distance each, {} bytes in all, "
@@ -55,15 +64,12 @@ PairHeader read_truth_shape(const InputFile& file) {
   if (k == 0 && rows > 0) {
     reject(file, "says it has {} rows of 0 neighbours; only a file of 0 rows may have none", rows);
   }
-  return {rows, k};
+  return shape;
 }
 
 bool has_truth_size(const InputFile& file) {
-  if (file.size() < kPairHeaderBytes) {
-    return false;
-  }
-  const auto [rows, k] = read_pair_header(file, "uint32 rows, uint32 k");
-  return file.size() == file_bytes({kIdAndDistance, rows, k, kPairHeaderBytes});
+  return file.size() >= kPairHeaderBytes &&
+         file.size() == truth_bytes(read_pair_header(file, kFields));
 }
 
 Truth read_truth(const std::string& path) {
