@@ -105,14 +105,15 @@ std::string fish_option(const std::string& condition, const CompletedOption& opt
 std::string bash_script(const CommandTree& tree) {
   std::string words;
   for (const CompletedCommand& command : tree) {
-    words += fmt::format("  {}) words='{}' ;;\n", in_quotes(command.path),
-                         fmt::join(words_of(tree, command), " "));
+    words +=
+        fmt::format("  {}) words='{}'{} ;;\n", in_quotes(command.path),
+                    fmt::join(words_of(tree, command), " "), command.takes_files ? " files=1" : "");
   }
   return fmt::format(
       R"(# bash completion; made by: nearfield completion bash
 _nearfield() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
-  local command=nearfield word words=
+  local command=nearfield word words= files=
   COMPREPLY=()
   if [[ $current == '=' ]]; then  # bash cuts --metric=cosine into three words
     current=
@@ -128,7 +129,11 @@ _nearfield() {{
 {}  esac
   case $command in
 {}  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  if [[ $files && $current != -* ]]; then
+    compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  fi
 }}
 complete -F _nearfield nearfield
 )",
@@ -143,8 +148,11 @@ complete -F _nearfield nearfield
 std::string zsh_script(const CommandTree& tree) {
   std::string words;
   for (const CompletedCommand& command : tree) {
-    words += fmt::format("  {}) compadd -- {} ;;\n", in_quotes(command.path),
-                         fmt::join(words_of(tree, command), " "));
+    const std::string add = fmt::format("compadd -- {}", fmt::join(words_of(tree, command), " "));
+    words += fmt::format("  {}) {} ;;\n", in_quotes(command.path),
+                         command.takes_files
+                             ? "if [[ ${words[CURRENT]} == -* ]]; then " + add + "; else _files; fi"
+                             : add);
   }
   return fmt::format(
       R"(#compdef nearfield
@@ -180,6 +188,9 @@ std::string fish_script(const CommandTree& tree) {
     }
     for (const CompletedOption& option : command.options) {
       lines += fish_option(condition, option);
+    }
+    if (command.takes_files) {
+      lines += condition + " -F\n";
     }
   }
   std::string paths = all_paths(tree);

@@ -31,9 +31,11 @@ CompletedOption completed(const CLI::Option& option) {
     result.value = Value::none;
   } else if (type == "FILE") {
     result.value = Value::file;
-  } else if (type == "METRIC" || type == "ISA") {
+  } else if (type == "METRIC" || type == "ISA" || type == "TYPE") {
     result.value = Value::names;
-    result.names = type == "ISA" ? isa_names() : without_numbers(metric_names());
+    result.names = type == "ISA"    ? isa_names()
+                   : type == "TYPE" ? file_type_names()
+                                    : without_numbers(metric_names());
   } else {
     result.value = Value::other;
   }
@@ -42,9 +44,13 @@ CompletedOption completed(const CLI::Option& option) {
 
 void append(const CLI::App& app, const std::string& before, CommandTree& tree) {
   const std::string path = before + app.get_name();
-  CompletedCommand command{path, app.get_name(), app.get_description(), {}};
+  CompletedCommand command{path, app.get_name(), app.get_description(), {}, false};
   for (const CLI::Option* const option : app.get_options()) {
-    command.options.push_back(completed(*option));
+    if (option->get_positional()) {
+      command.takes_files = command.takes_files || option->get_type_name() == "FILE";
+    } else {
+      command.options.push_back(completed(*option));
+    }
   }
   tree.push_back(std::move(command));
   for (const CLI::App* const each : app.get_subcommands([](const CLI::App*) { return true; })) {

@@ -22,6 +22,7 @@ struct CompletedCommand {
   std::string name;
   std::string help;
   std::vector<CompletedOption> options;
+  bool takes_files;  // beside its options
 };
 
 // Each command stands before its own commands.

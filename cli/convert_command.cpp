@@ -4,37 +4,32 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nearfield/nearfield.hpp>
 
-#include "exit_code.hpp"
+#include "help.hpp"
 #include "interrupt.hpp"
 #include "json.hpp"
+#include "names.hpp"
 #include "options.hpp"
-#include "print_line.hpp"
+#include "output_path.hpp"
 #include "row_pieces.hpp"
+#include "standard_output.hpp"
 #include "vector_files.hpp"
 
 namespace nearfield::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kFormats =
     "Formats are known by the ending: .fbin .f16bin .u8bin .i8bin .ibin, .fvecs .bvecs .ivecs,\n"
-    ".npy, FILE.hdf5:DATASET. Ground truth of big-ann is known by its size.\n"
-    "Examples:\n"
-    "  nearfield convert sift.fvecs sift.u8bin --type u8\n"
-    "  nearfield convert glove.hdf5:train glove.fbin\n"
-    "  nearfield convert GT.public.1B.ibin ids.ibin --distances-to distances.fbin\n"
-    "  nearfield convert ids.ibin truth.bin --distances-from distances.fbin\n";
+    ".npy, FILE.hdf5:DATASET. Ground truth of big-ann is known by its size.\n";
 
 struct ConvertArguments {
   std::string input;
@@ -57,22 +52,15 @@ struct Converted {
 };
 
 DType parse_file_type(const std::string& name) {
-  for (const DType type : {DType::f32, DType::f16, DType::f64, DType::u8, DType::i8}) {
+  for (const DType type : kFileTypes) {
     if (name == to_string(type)) {
       return type;
     }
   }
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("'{}' is not one of f32, f16, f64, u8, i8", name));
+              fmt::format("'{}' is not one of {}", name, fmt::join(file_type_names(), ", ")));
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(a, ignored) ==
-         std::filesystem::weakly_canonical(b, ignored);
-}
-
-// Datasets of one HDF5 file are different files: adding one leaves the others.
 void check_differ(const std::string& option, const std::string& written, const std::string& other) {
   if (!written.empty() && !other.empty() && same_file(written, other)) {
     throw CLI::ValidationError(option,
@@ -236,17 +224,17 @@ void run_convert(const ConvertArguments& args) {
                time.count());
   }
   if (args.json) {
-    print_line(JsonObject()
-                   .add("nearfield", version())
-                   .add("command", "convert")
-                   .add("input", args.input)
-                   .add("output", args.output)
-                   .add("rows", done.rows)
-                   .add("cols", done.cols)
-                   .add("from", done.from)
-                   .add("to", done.to)
-                   .add("seconds", time.count())
-                   .text());
+    print_result(JsonObject()
+                     .add("nearfield", version())
+                     .add("command", "convert")
+                     .add("input", args.input)
+                     .add("output", args.output)
+                     .add("rows", done.rows)
+                     .add("cols", done.cols)
+                     .add("from", done.from)
+                     .add("to", done.to)
+                     .add("seconds", time.count())
+                     .text());
   }
 }
 
@@ -256,7 +244,8 @@ void add_options(CLI::App& app, ConvertArguments& args) {
       ->required();
   CLI::Option* const type =
       add_parsed(app, "--type", args.type, parse_file_type,
-                 "Type of the values written: f32, f16, f64, u8 or i8. Each must fit exactly")
+                 fmt::format("Type of the values written, one of {}. Each must fit exactly",
+                             fmt::join(file_type_names(), ", ")))
           ->type_name("TYPE");
   app.add_flag("--round", args.round,
                "With --type: take the nearest value, the even one of two; what is out of range is "
@@ -285,7 +274,9 @@ void add_convert_command(CLI::App& app) {
                          "format or type");
   const auto args = std::make_shared<ConvertArguments>();
   add_options(*command, *args);
-  command->footer(fmt::format("{}\n{}", kExamples, kExitCodeHelp));
+  command->footer(fmt::format("{}\n{}", kFormats,
+                              help_footer("half precision, each value rounded to the nearest",
+                                          "nearfield convert b.fbin b.f16bin --type f16 --round")));
   command->callback([args] { run_convert(*args); });
 }
 

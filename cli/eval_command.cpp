@@ -18,22 +18,15 @@
 
 #include "eval_report.hpp"
 #include "exit_code.hpp"
-#include "interrupt.hpp"
+#include "help.hpp"
 #include "options.hpp"
-#include "print_line.hpp"
-#include "progress_bar.hpp"
+#include "search_options.hpp"
+#include "search_run.hpp"
+#include "standard_output.hpp"
 #include "vector_files.hpp"
 
 namespace nearfield::cli {
 namespace {
-
-constexpr std::string_view kExamples =
-    "Examples:\n"
-    "  nearfield eval --results ids.ibin --truth GT.public.1B.ibin --at-least 0.95\n"
-    "  nearfield eval --results ids.npy --truth glove.hdf5:neighbors \\\n"
-    "                 --truth-distances glove.hdf5:distances --at 10\n"
-    "  nearfield eval --results ids.ibin --truth truth.ibin \\\n"
-    "                 --queries q.fbin --base b.fbin --metric sqeuclidean\n";
 
 struct EvalArguments {
   std::string results;
@@ -43,6 +36,7 @@ struct EvalArguments {
   std::string base;
   std::optional<MetricSpec> metric;
   FileOptions file;
+  RunOptions run;
   std::vector<std::int64_t> at;
   std::optional<double> at_least;
   bool json = false;
@@ -116,14 +110,10 @@ void check_together(const EvalArguments& args) {
 }
 
 Recall computed_recall(const EvalArguments& args, const IdTable& results, const IdTable& truth) {
-  Context context;
-  context.cancel = cancel_on_interrupt();
-  ProgressBar bar;
-  if (!args.quiet) {
-    context.progress = [&bar](const Progress& progress) { bar.show(progress); };
-  }
-  return recall(results, truth, args.at, *open_vectors(args.queries, args.file),
-                *open_vectors(args.base, args.file), *args.metric, context);
+  return run_watched(context_of(args.run, {}), args.quiet, [&](const Context& context) {
+    return recall(results, truth, args.at, *open_vectors(args.queries, args.file),
+                  *open_vectors(args.base, args.file), *args.metric, context);
+  });
 }
 
 void check_target(const EvalArguments& args, const Recall& recall) {
@@ -152,7 +142,7 @@ void run_eval(EvalArguments& args) {
     ties = truth.distances ? kTruthTies : kNoTies;
     found = recall(results.ids, {truth.ids, truth.distances}, args.at);
   }
-  print_line(args.json ? to_json(found, ties) : to_text(found, ties));
+  print_result(args.json ? to_json(found, ties) : to_text(found, ties));
   check_target(args, found);
 }
 
@@ -162,10 +152,11 @@ void add_options(CLI::App& app, EvalArguments& args) {
   add_path(app, "--truth", args.truth, "True ids: the same kinds of files")->required();
   add_path(app, "--truth-distances", args.truth_distances,
            "Distances of the true ids, to count ties; ground truth has its own");
-  add_path(app, "--queries", args.queries, "With --base and --metric: compute distances instead");
+  CLI::Option* const queries = add_path(app, "--queries", args.queries,
+                                        "With --base and --metric: compute distances instead");
   add_path(app, "--base", args.base, "The rows that the ids name");
   add_parsed(app, "--metric", args.metric, parse_metric, "Of the search, as for knn")
-      ->type_name("NAME");
+      ->type_name("METRIC");
   add_parsed(app, "--bits", args.file.bits, count_within(1, kMaxCols),
              "The bytes of queries and base are packed bits, N a row")
       ->type_name("N");
@@ -175,6 +166,10 @@ void add_options(CLI::App& app, EvalArguments& args) {
   add_parsed(app, "--at-least", args.at_least, parse_share,
              "Exit with code 5 if recall at the largest k is lower")
       ->type_name("R");
+  add_run_options(app, args.run);
+  for (const char* const option : {"--threads", "--isa", "--memory-limit", "--timeout"}) {
+    app.get_option(option)->needs(queries);  // without distances to compute they have no effect
+  }
   app.add_flag("--json", args.json, "Print one JSON object");
   app.add_flag("--quiet", args.quiet, "No progress on standard error");
 }
@@ -185,7 +180,9 @@ void add_eval_command(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("eval", "Recall of found neighbours");
   const auto args = std::make_shared<EvalArguments>();
   add_options(*command, *args);
-  command->footer(fmt::format("{}\n{}", kExamples, kExitCodeHelp));
+  command->footer(help_footer("exit code 5 if fewer than 95 % of the 10 nearest were found",
+                              "nearfield eval --results ids.ibin --truth truth.bin --at 10 "
+                              "--at-least 0.95"));
   command->callback([args] { run_eval(*args); });
 }
 

@@ -32,7 +32,7 @@ void run_graph(const GraphArguments& args, Mode mode) {
     print_plan(task, plan_graph(*input.base, options, context), args.output);
     return;
   }
-  const Neighbors found = run_watched(context, args.output, [&](const Context& watched) {
+  const Neighbors found = run_watched(context, args.output.quiet, [&](const Context& watched) {
     return graph(*input.base, options, watched);
   });
   write_results(args.output, found);

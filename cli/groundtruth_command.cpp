@@ -66,7 +66,7 @@ void run_groundtruth(const TruthArguments& args, Mode mode) {
     print_plan(task, plan_knn(*input.queries, *input.base, options, context), args.output);
     return;
   }
-  const Neighbors found = run_watched(context, args.output, [&](const Context& watched) {
+  const Neighbors found = run_watched(context, args.output.quiet, [&](const Context& watched) {
     return knn(*input.queries, *input.base, options, watched);
   });
   if (args.output.ids.given()) {

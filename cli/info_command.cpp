@@ -13,11 +13,11 @@
 #include <fmt/format.h>
 #include <nearfield/nearfield.hpp>
 
-#include "exit_code.hpp"
 #include "file_values.hpp"
+#include "help.hpp"
 #include "json.hpp"
 #include "options.hpp"
-#include "print_line.hpp"
+#include "standard_output.hpp"
 #include "vector_files.hpp"
 
 namespace nearfield::cli {
@@ -212,7 +212,7 @@ void print_tables(const std::string& path, const PluginListing& listing,
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}: --values and --head need a dataset, as in {}:train", path, path));
   }
-  print_line(args.json ? json_of(path, listing) : text_of(path, listing));
+  print_result(args.json ? json_of(path, listing) : text_of(path, listing));
 }
 
 void run_info(const InfoArguments& args) {
@@ -222,7 +222,7 @@ void run_info(const InfoArguments& args) {
       continue;
     }
     const Description file = describe(path, args);
-    print_line(args.json ? json_of(file) : text_of(file));
+    print_result(args.json ? json_of(file) : text_of(file));
   }
 }
 
@@ -232,7 +232,8 @@ void add_info_command(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("info", "What files hold");
   const auto args = std::make_shared<InfoArguments>();
   command->add_option("FILE", args->files, "Files of vectors, ids or ground truth; HDF5 files")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command->add_flag("--values", args->values,
                     "Read all values too: their range, rows that are not finite, ids that are -1");
   add_parsed(*command, "--head", args->head, count_within(0, kMaxRows), "Show the first rows")
@@ -240,7 +241,8 @@ void add_info_command(CLI::App& app) {
       ->default_str("0");
   command->add_flag("--json", args->json, "Print one JSON object a file, a line each");
   command->add_flag("--quiet", args->quiet, "No progress on standard error");
-  command->footer(std::string(kExitCodeHelp));
+  command->footer(
+      help_footer("two files and their first rows", "nearfield info q.fbin b.fbin --head 2"));
   command->callback([args] { run_info(*args); });
 }
 

@@ -12,7 +12,10 @@
 #include <nearfield/version.hpp>
 
 #include "completion_command.hpp"
+#include "convert_command.hpp"
+#include "eval_command.hpp"
 #include "exit_code.hpp"
+#include "info_command.hpp"
 #include "plan_command.hpp"
 #include "search_commands.hpp"
 #include "usage_error.hpp"
@@ -23,7 +26,10 @@ namespace {
 void complain(std::string_view message) { fmt::print(stderr, "nearfield: {}\n", message); }
 
 void add_commands(CLI::App& app) {
+  add_convert_command(app);
+  add_info_command(app);
   add_search_commands(app, Mode::run);
+  add_eval_command(app);
   add_plan_command(app);
   add_completion_command(app);
 }
@@ -67,6 +73,9 @@ int main(int argc, char** argv) {
   } catch (const nearfield::Error& error) {
     complain(error.what());
     return exit_code(error.code());
+  } catch (const BelowTarget& result) {
+    complain(result.what());
+    return kBelowTarget;
   } catch (const std::bad_alloc&) {
     complain("out of memory: set --memory-limit");
     return kFailed;

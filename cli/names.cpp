@@ -21,4 +21,12 @@ std::vector<std::string> isa_names() {
   return names;
 }
 
+std::vector<std::string> file_type_names() {
+  std::vector<std::string> names;
+  for (const DType type : kFileTypes) {
+    names.emplace_back(to_string(type));
+  }
+  return names;
+}
+
 }  // namespace nearfield::cli

@@ -1,12 +1,19 @@
 // The names that options take as values, for help and completion.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
+
+#include <nearfield/matrix.hpp>
 
 namespace nearfield::cli {
 
 std::vector<std::string> metric_names();  // "lp:P" where a number is part of the name
 std::vector<std::string> isa_names();     // of this machine
+
+// Types of vectors that files hold.
+inline constexpr std::array kFileTypes{DType::f32, DType::f16, DType::f64, DType::u8, DType::i8};
+std::vector<std::string> file_type_names();
 
 }  // namespace nearfield::cli

@@ -12,6 +12,8 @@
 #include <nearfield/error.hpp>
 #include <nearfield/output_file.hpp>
 
+#include "vector_files.hpp"
+
 namespace nearfield::cli {
 namespace {
 
@@ -34,15 +36,12 @@ fs::path real_path(const std::string& path) {
   return fs::weakly_canonical(fs::absolute(path), ignored);
 }
 
-// Hard links are one file under two names.
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return fs::equivalent(a, b, ignored) || real_path(a) == real_path(b);
-}
-
 void check_ending(const OutputPath& output) {
   const auto has = [&](std::string_view ending) { return output.ends_in(ending); };
-  if (!output.endings.empty() && std::ranges::none_of(output.endings, has)) {
+  if (output.endings.empty() || file_of(output.path) != output.path) {
+    return;  // any name, or a dataset of an HDF5 file
+  }
+  if (std::ranges::none_of(output.endings, has)) {
     throw CLI::ValidationError(output.option, fmt::format("'{}' must end in {}", output.path,
                                                           fmt::join(output.endings, " or ")));
   }
@@ -55,23 +54,29 @@ void check_output_path(const OutputPath& output, std::span<const std::string> in
   }
   check_ending(output);
   std::error_code ignored;
-  const fs::file_type type = fs::status(path, ignored).type();
+  const std::string file = file_of(path);
+  const fs::file_type type = fs::status(file, ignored).type();
   if (type == fs::file_type::directory) {
     fail_io(path, "is a folder, not a file");
   }
   for (const std::string& input : inputs) {
-    if (fs::equivalent(path, input, ignored)) {
+    if (!input.empty() && same_file(path, input)) {
       throw CLI::ValidationError(output.option,
                                  fmt::format("'{}' would replace the input '{}'", path, input));
     }
   }
   if (type == fs::file_type::regular) {
-    check_writable(path, path);
+    check_writable(path, file);
   }
-  check_writable(path, real_path(path).parent_path());
+  check_writable(path, real_path(file).parent_path());
 }
 
 }  // namespace
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;  // equivalent: also by a hard link
+  return fs::equivalent(a, b, ignored) || real_path(a) == real_path(b);
+}
 
 bool is_standard_output(const std::string& path) {
   return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";

@@ -19,6 +19,9 @@ struct OutputPath {
 
 bool is_standard_output(const std::string& path);
 
+// Under one name or several: links are followed. Two datasets of one HDF5 file are two files.
+bool same_file(const std::string& a, const std::string& b);
+
 // Throws CLI::ValidationError for a name that can never be right (its ending, a file that is also
 // read, or two outputs of one name), Error for one the system refuses.
 void check_output_paths(std::span<const OutputPath> outputs, std::span<const std::string> inputs);

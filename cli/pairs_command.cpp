@@ -44,7 +44,7 @@ void run_pairs(const PairsArguments& args, Mode mode) {
     print_plan(task, plan_of(input, args.search, context), args.output);
     return;
   }
-  const Pairs found = run_watched(context, args.output, [&](const Context& watched) {
+  const Pairs found = run_watched(context, args.output.quiet, [&](const Context& watched) {
     return find(input, args.search, watched);
   });
   write_results(args.output, found);

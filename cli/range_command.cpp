@@ -45,7 +45,7 @@ void run_range(const RangeArguments& args, Mode mode) {
     print_plan(task, plan_within(*input.queries, *input.base, options, context), args.output);
     return;
   }
-  const Ranges found = run_watched(context, args.output, [&](const Context& watched) {
+  const Ranges found = run_watched(context, args.output.quiet, [&](const Context& watched) {
     return within(*input.queries, *input.base, options, watched);
   });
   write_results(args.output, found);

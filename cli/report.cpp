@@ -125,7 +125,7 @@ Outcome outcome_of(const Pairs& found) {
 }
 
 void print_plan(const Task& task, const Plan& plan, const OutputOptions& output) {
-  print_result(output.json ? task_json(task).add("plan", plan_json(plan)).text() + "\n"
+  print_result(output.json ? task_json(task).add("plan", plan_json(plan)).text()
                            : plan_text(task, plan));
 }
 

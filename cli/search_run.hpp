@@ -33,12 +33,13 @@ SearchInput open_input(const InputOptions& options);
 // The seconds of --timeout begin here; the memory that the input holds is taken off the limit.
 Context context_of(const RunOptions& run, const SearchInput& input);
 
-// Calls `search` with a context that Ctrl-C cancels and that shows progress on a terminal.
+// Calls `search` with a context that Ctrl-C cancels and that shows progress on a terminal, unless
+// quiet.
 template <class Search>
-auto run_watched(Context context, const OutputOptions& output, Search search) {
+auto run_watched(Context context, bool quiet, Search search) {
   context.cancel = cancel_on_interrupt();
   ProgressBar bar;
-  if (!output.quiet) {
+  if (!quiet) {
     context.progress = [&bar](const Progress& progress) { bar.show(progress); };
   }
   return search(context);

@@ -8,9 +8,12 @@
 
 namespace nearfield::cli {
 
-// Throws if it cannot be written: a full disk must not look like success.
+// With a line end if the text has none. Throws if it cannot be written: a full disk must not look
+// like success.
 inline void print_result(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+                       (text.ends_with('\n') || std::fputc('\n', stdout) != EOF);
+  if (!written || std::fflush(stdout) != 0) {
     throw Error(ErrorCode::io, "cannot write to standard output");
   }
 }

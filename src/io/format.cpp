@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include <nearfield/output_file.hpp>
-
 #include "core/fail.hpp"
 
 namespace nearfield {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <nearfield/matrix.hpp>
+#include <nearfield/output_file.hpp>
 
 #include "io/file.hpp"
 

@@ -21,6 +21,10 @@ OFFERED = [
     ("nearfield knn --base ", ["b.fbin", "one file.fbin", "q.fbin"]),
     ("nearfield knn -k ", []),
     ("nearfield graph --base b.fbin --out", ["--output"]),
+    ("nearfield convert ", ["b.fbin", "one file.fbin", "q.fbin"]),
+    ("nearfield convert q.fbin q.f16bin --ty", ["--type"]),
+    ("nearfield convert --type f1", ["f16"]),
+    ("nearfield eval --metric co", ["cosine"]),
 ]
 
 

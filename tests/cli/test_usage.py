@@ -8,7 +8,7 @@ import unittest
 from support import NEARFIELD, CommandLine, write_bin
 
 SEARCHES = ["knn", "graph", "range", "pairs", "groundtruth"]
-COMMANDS = [[name] for name in [*SEARCHES, "plan", "completion"]]
+COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, "eval", "plan", "completion"]]
 COMMANDS += [["plan", name] for name in SEARCHES]
 COMMANDS += [["completion", shell] for shell in ("bash", "zsh", "fish")]
 KNN = ["knn", "--queries", "q.fbin", "--base", "b.fbin"]
@@ -36,9 +36,10 @@ class Help(CommandLine):
                                        + example[1]], cwd=self.folder, capture_output=True,
                                       timeout=60)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                for code in "0 done", "1 error", "2 usage", "3 deadline", "4 memory", "130 cancel":
+                for code in "0 done", "1 error", "2 usage", "3 deadline", "4 memory", "5 recall", \
+                        "130 cancel":
                     self.assertIn(code, example[2])
-        for name in "ids.ibin", "d.fbin", "graph.csv", "ids.npy", "offsets.npy", "pairs.csv", \
+        for name in "b.f16bin", "ids.ibin", "d.fbin", "graph.csv", "ids.npy", "offsets.npy", "pairs.csv", \
                 "truth.bin":
             self.assertTrue(self.path(name).exists(), name)
 
@@ -64,7 +65,7 @@ class Mistakes(CommandLine):
             ([*KNN, "--json", "--plan"], "'--plan' is not an option of knn\n"),
             (["zzz"], "'zzz' is not a command of nearfield\n"),
             ([*KNN, "--json", "extra"], "'extra' belongs to no option of knn\n"),
-            ([], "a command is required: knn, "),
+            ([], "a command is required: convert, info, knn, "),
             (["plan"], "a command is required: knn, "),
         ]:
             with self.subTest(arguments=arguments):
