@@ -123,11 +123,24 @@ std::span<const T> part_of(const std::vector<T>& values, RowRange range, std::in
                           to_string(*args.type), can_round ? "; --round takes the nearest" : ""));
 }
 
+// An ending of another type says what is wanted; what it costs, rounding or an error, must be said.
+std::unique_ptr<RowWriter> create_output(const ConvertArguments& args, DType type,
+                                         std::int64_t rows, std::int64_t cols) {
+  try {
+    return create_vectors(args.output, type, rows, cols);
+  } catch (const Error& error) {
+    if (args.type || error.code() != ErrorCode::invalid_argument) {
+      throw;
+    }
+    throw Error(error.code(), fmt::format("{}; --type converts the values", error.what()));
+  }
+}
+
 Converted convert_vectors(const ConvertArguments& args) {
   const auto source = open_vectors(args.input);
   const RowRange range = range_of(args, source->rows());
   const DType type = args.type.value_or(source->dtype());
-  const auto writer = create_vectors(args.output, type, range.count, source->cols());
+  const auto writer = create_output(args, type, range.count, source->cols());
   Matrix converted;
   for_each_piece(*source, range, args.quiet, [&](const Matrix& piece, std::int64_t first) {
     if (type == source->dtype()) {

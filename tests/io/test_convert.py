@@ -122,7 +122,7 @@ class Convert(CommandTest):
                        "convert", "a.fbin", "a.u8bin", "--type", "u8")
         self.fail_with(1, ["a.fbin", "300", "row 2, column 0", "out of the range of u8"],
                        "convert", "a.fbin", "a.u8bin", "--type", "u8", "--round")
-        self.fail_with(1, ["a.u8bin", "f32", ".fbin or .fvecs or .npy"],
+        self.fail_with(1, ["a.u8bin", "f32", ".fbin or .fvecs or .npy", "--type converts"],
                        "convert", "a.fbin", "a.u8bin")
 
     def test_rows(self):
