@@ -166,10 +166,7 @@ void add_options(CLI::App& app, EvalArguments& args) {
   add_parsed(app, "--at-least", args.at_least, parse_share,
              "Exit with code 5 if recall at the largest k is lower")
       ->type_name("R");
-  add_run_options(app, args.run);
-  for (const char* const option : {"--threads", "--isa", "--memory-limit", "--timeout"}) {
-    app.get_option(option)->needs(queries);  // without distances to compute they have no effect
-  }
+  add_timeout(app, args.run)->needs(queries);  // without distances to compute it has no effect
   app.add_flag("--json", args.json, "Print one JSON object");
   app.add_flag("--quiet", args.quiet, "No progress on standard error");
 }

@@ -90,6 +90,12 @@ void add_metric(CLI::App& app, MetricSpec& metric, bool& check_finite) {
       ->group(kSearch);
 }
 
+CLI::Option* add_timeout(CLI::App& app, RunOptions& run) {
+  return add_parsed(app, "--timeout", run.timeout, parse_seconds, "Give up after so many seconds")
+      ->group(kRun)
+      ->type_name("SECONDS");
+}
+
 void add_run_options(CLI::App& app, RunOptions& run) {
   const auto parse_threads = [](const std::string& text) {
     return static_cast<int>(parse_count(text, 0, std::numeric_limits<int>::max()));
@@ -107,9 +113,7 @@ void add_run_options(CLI::App& app, RunOptions& run) {
              "Most memory to use, the result included: 512M, 3G (powers of 1024)")
       ->group(kRun)
       ->type_name("BYTES");
-  add_parsed(app, "--timeout", run.timeout, parse_seconds, "Give up after so many seconds")
-      ->group(kRun)
-      ->type_name("SECONDS");
+  add_timeout(app, run);
 }
 
 void add_result_files(CLI::App& app, OutputOptions& output, const std::string& ids) {

@@ -49,7 +49,8 @@ struct RunOptions {
   std::optional<double> timeout;
 };
 
-void add_run_options(CLI::App& app, RunOptions& run);
+CLI::Option* add_timeout(CLI::App& app, RunOptions& run);
+void add_run_options(CLI::App& app, RunOptions& run);  // that one among them
 
 struct OutputOptions {
   OutputPath ids{"--output", {".ibin", ".ivecs", ".npy", ".csv"}, {}};
