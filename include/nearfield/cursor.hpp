@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <nearfield/context.hpp>
 #include <nearfield/knn.hpp>
@@ -26,13 +27,15 @@ class KnnCursor {
   Neighbors next(std::int64_t k, const Context& context = {});
 
  private:
-  void fetch(std::int64_t k, const Context& context);
+  Neighbors next_of(std::int64_t k, const Context& context);
+  Neighbors search(std::int64_t k, Context context) const;
 
   const RowSource& queries_;
   const RowSource& base_;
   KnnOptions options_;
   Neighbors ahead_;  // found and not yet handed out, from column used_ on
   std::int64_t used_ = 0;
+  std::vector<Neighbor> last_;   // that was found, of each query
   std::int64_t handed_out_ = 0;  // to each query
 };
 

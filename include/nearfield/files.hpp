@@ -11,10 +11,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <nearfield/context.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/rows.hpp>
 
@@ -49,11 +51,13 @@ IdTable read_ids(const std::string& path);
 // file or the new one. The ending of the name must be that of a format that holds the type: f64 is
 // written only as .npy, bf16 not at all. A device or a pipe (/dev/null, /dev/stdout) has no ending
 // and is written directly, in the first format above that holds the type.
-void write_matrix(const std::string& path, MatrixView matrix);
+//
+// The token ends the writing with ErrorCode::cancelled, and what was there stays.
+void write_matrix(const std::string& path, MatrixView matrix, const CancelToken& cancel = {});
 
 // As int64 in a .npy, else as int32.
 void write_ids(const std::string& path, std::span<const std::int64_t> ids, std::int64_t rows,
-               std::int64_t cols);
+               std::int64_t cols, const CancelToken& cancel = {});
 
 // A file that is written in pieces.
 class RowWriter {
@@ -69,7 +73,7 @@ class RowWriter {
 };
 
 std::unique_ptr<RowWriter> create_rows(const std::string& path, DType dtype, std::int64_t rows,
-                                       std::int64_t cols);
+                                       std::int64_t cols, const CancelToken& cancel = {});
 
 // big-ann's ground truth, in one file: uint32 rows, uint32 k, all ids (uint32), then all distances
 // (float32). Such files have no ending of their own, so that none is looked at.
@@ -84,9 +88,10 @@ struct Truth {
 // All of it.
 Truth read_truth(const std::string& path);
 void write_truth(const std::string& path, std::span<const std::int64_t> ids,
-                 std::span<const float> distances, std::int64_t rows, std::int64_t k);
+                 std::span<const float> distances, std::int64_t rows, std::int64_t k,
+                 const CancelToken& cancel = {});
 
-// What a file holds, from its header and its size alone.
+// What a file holds, from its header and its size (and the first rows of an .ibin).
 struct FileInfo {
   enum class Content { vectors, ids, truth };
 
@@ -98,8 +103,17 @@ struct FileInfo {
   std::int64_t bytes = 0;  // of the whole file
 };
 
-// A file without a known ending must be ground truth. One that is called .fbin or .ibin, as big-ann
-// does, is ground truth too if it has the size of that.
+// A file without a known ending must be ground truth. One that is called .ibin, as big-ann does, is
+// ground truth too if it has the size of that and its first rows look like it.
 FileInfo file_info(const std::string& path);
+
+// Whether the name has an ending of the formats above: then it is never ground truth, but for
+// .ibin.
+bool has_known_ending(const std::string& path);
+
+// What a file is that was found wrong, where that can be told, and what to do about it: "is a
+// git-lfs pointer, ...: run git lfs pull". Ask only then: a valid file may begin with the same
+// bytes.
+std::optional<std::string> recognise_file(const std::string& path);
 
 }  // namespace nearfield

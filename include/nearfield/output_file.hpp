@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nearfield/context.hpp>
+
 namespace nearfield {
 
 class FileDescriptor;
@@ -21,7 +23,9 @@ bool is_stream(const std::string& path);
 // Every error names the path.
 class OutputFile {
  public:
-  explicit OutputFile(std::string path);
+  // The token is looked at between pieces of some megabytes, and ends the writing with
+  // ErrorCode::cancelled.
+  explicit OutputFile(std::string path, CancelToken cancel = {});
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
@@ -38,6 +42,7 @@ class OutputFile {
   void flush();
   void write_through(std::span<const std::byte> bytes);
 
+  CancelToken cancel_;
   std::string path_;       // as the caller wrote it, for messages
   std::string target_;     // symbolic links followed
   std::string temporary_;  // empty for a stream, and after commit

@@ -10,6 +10,7 @@
 #include <nearfield/knn.hpp>
 #include <nearfield/results.hpp>
 
+#include "core/checked.hpp"
 #include "core/decode.hpp"
 #include "core/fail.hpp"
 #include "core/monitor.hpp"
@@ -95,7 +96,22 @@ struct Tally {
   }
 };
 
+void check_table(const IdTable& table, const char* what) {
+  const std::int64_t expected = checked_mul(table.rows, table.cols, "rows x columns of ids");
+  if (std::ssize(table.ids) != expected) {
+    fail(ErrorCode::invalid_argument, "{} x {} {} ids are {}, got {}", table.rows, table.cols, what,
+         expected, table.ids.size());
+  }
+  const auto wrong = std::ranges::find_if(table.ids, [](auto id) { return id < kNoId; });
+  if (wrong != table.ids.end()) {
+    fail(ErrorCode::invalid_argument, "a {} id is {}: an id is a row, or -1 where there is none",
+         what, *wrong);
+  }
+}
+
 void check_input(const IdTable& found, const IdTable& truth, const std::vector<std::int64_t>& at) {
+  check_table(found, "found");
+  check_table(truth, "true");
   if (found.rows != truth.rows) {
     fail(ErrorCode::invalid_argument,
          "{} queries were answered, but the truth is of {}: they must be the same queries",

@@ -60,9 +60,11 @@ void check_size(const InputFile& file, const FileFormat& format, const FileLayou
   }
   if (value.bytes == 4 && size == file_bytes({kIds64, rows, cols, offset})) {
     reject(file,
-           "is a big-ann ground-truth file ({} x {} ids, then as many distances: {} bytes), not a "
-           "{} ({} bytes): read it as one",
-           rows, cols, size, format.ending, *expected);
+           "has {} bytes, 8 for each of {} x {} values, and a {} has 4 ({} bytes): it is a big-ann "
+           "ground-truth file (ids, then as many distances), read it as one; or it was written as "
+           "{}, write it as {}",
+           size, rows, cols, format.ending, *expected, value.dtype ? "f64" : "int64",
+           value.dtype ? "f32" : "int32");
   }
   reject(file,
          "the header says {} rows x {} columns of {} bytes, {} bytes in all, but the file has {}: "

@@ -34,12 +34,12 @@ OpenFile open_file(const std::string& path) {
   return {std::move(file), format, layout};
 }
 
-// Ground truth has 8 bytes for each of its rows x columns. A .npy or .fvecs says itself what it is;
-// the others have the same header and at most 4 bytes a value, and only an empty one has this size.
+// Ground truth has no ending of its own, but big-ann calls some of it .ibin. An .ibin of int64 ids,
+// which some programs write, has the same header and size: its values must look like ground truth.
 bool is_truth(const InputFile& file, const FileFormat* format) {
-  const bool says_itself = format != nullptr && (format->counted || format->mapped);
-  const bool is_empty = format != nullptr && file.size() == kPairHeaderBytes;
-  return !says_itself && !is_empty && has_truth_size(file);
+  if (format == nullptr) return has_truth_size(file);
+  const bool is_empty = file.size() == kPairHeaderBytes;
+  return format->ending == ".ibin" && !is_empty && has_truth_size(file) && looks_like_truth(file);
 }
 
 // What a search sees of the values.
@@ -112,25 +112,32 @@ IdTable read_ids(const std::string& path) {
   return {layout.rows, layout.cols, read_id_values(file, layout)};
 }
 
-void write_matrix(const std::string& path, MatrixView matrix) {
-  const auto writer = create_rows(path, matrix.dtype(), matrix.rows(), matrix.cols());
+void write_matrix(const std::string& path, MatrixView matrix, const CancelToken& cancel) {
+  const auto writer = create_rows(path, matrix.dtype(), matrix.rows(), matrix.cols(), cancel);
   writer->append(matrix);
   writer->commit();
 }
 
 void write_ids(const std::string& path, std::span<const std::int64_t> ids, std::int64_t rows,
-               std::int64_t cols) {
+               std::int64_t cols, const CancelToken& cancel) {
   const FileFormat& format = format_to_write(path, std::nullopt);
   const FileValue& value = stored_value(format, std::nullopt);
   check_shape(path, rows, cols, format.most_rows, format.most_cols);
   check_count(path, "ids", rows, cols, ids.size());
   check_ids(path, ids, cols, most_id(value));
   const FileLayout layout{value, rows, cols, 0, format.counted};
-  OutputFile file(path);
+  OutputFile file(path, cancel);
   write_header(file, format, layout);
   write_id_values(file, ids, layout);
   file.commit();
 }
+
+std::optional<std::string> recognise_file(const std::string& path) {
+  const auto what = recognise(InputFile(path));
+  return what ? std::optional<std::string>(*what) : std::nullopt;
+}
+
+bool has_known_ending(const std::string& path) { return find_format(path) != nullptr; }
 
 FileInfo file_info(const std::string& path) {
   const InputFile file(path);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "io/system_calls.hpp"
@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kWriteBuffer = std::size_t{4} << 20;
 
+// Some ten milliseconds on a disk: between two looks at the cancel token.
+constexpr std::size_t kMostBytesPerWrite = std::size_t{16} << 20;
+
 std::string folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) {
@@ -22,11 +25,17 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Renaming onto a symbolic link would replace the link, not the file it leads to.
-std::string follow_links(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
-                                                         &std::free);
-  return real ? std::string(real.get()) : path;
+// Renaming onto a symbolic link would replace the link, not the file it leads to, which need not be
+// there yet.
+std::string follow_links(std::string path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  for (int links = 0; links < kMostLinks; ++links) {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
+  }
+  return path;
 }
 
 // A file system that has nothing to sync says EINVAL.
@@ -54,8 +63,8 @@ bool is_stream(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), fd_(std::make_unique<FileDescriptor>()) {
+OutputFile::OutputFile(std::string path, CancelToken cancel)
+    : cancel_(std::move(cancel)), path_(std::move(path)), fd_(std::make_unique<FileDescriptor>()) {
   check_name(path_);
   buffer_.reserve(kWriteBuffer);
   if (is_stream(path_)) {
@@ -126,7 +135,10 @@ void OutputFile::flush() {
 
 void OutputFile::write_through(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const auto part = bytes.first(std::min(bytes.size(), kMostBytesPerCall));
+    if (cancel_.cancelled()) {
+      fail(ErrorCode::cancelled, "{}: cancelled while it was written", path_);
+    }
+    const auto part = bytes.first(std::min(bytes.size(), kMostBytesPerWrite));
     const auto put =
         retry_interrupted([&] { return ::write(fd_->get(), part.data(), part.size()); });
     if (put <= 0) {

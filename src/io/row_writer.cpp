@@ -14,14 +14,15 @@ namespace {
 
 class FileRowWriter final : public RowWriter {
  public:
-  FileRowWriter(const std::string& path, DType dtype, std::int64_t rows, std::int64_t cols)
+  FileRowWriter(const std::string& path, DType dtype, std::int64_t rows, std::int64_t cols,
+                const CancelToken& cancel)
       : path_(path),
         dtype_(dtype),
         rows_(rows),
         cols_(cols),
         format_(format_to_write(path, dtype)),
         layout_(layout_to_write()),
-        file_(path) {
+        file_(path, cancel) {
     write_header(file_, format_, layout_);
   }
 
@@ -45,6 +46,10 @@ class FileRowWriter final : public RowWriter {
 
  private:
   FileLayout layout_to_write() const {
+    if (cols_ > kMaxCols) {
+      fail(ErrorCode::invalid_argument, "{}: rows have at most {} columns, got {}", path_, kMaxCols,
+           cols_);
+    }
     const FileValue& value = stored_value(format_, dtype_);
     const std::int64_t cols = row_bytes(dtype_, cols_) / value.bytes;
     check_shape(path_, rows_, cols, format_.most_rows, format_.most_cols);
@@ -79,8 +84,8 @@ class FileRowWriter final : public RowWriter {
 }  // namespace
 
 std::unique_ptr<RowWriter> create_rows(const std::string& path, DType dtype, std::int64_t rows,
-                                       std::int64_t cols) {
-  return std::make_unique<FileRowWriter>(path, dtype, rows, cols);
+                                       std::int64_t cols, const CancelToken& cancel) {
+  return std::make_unique<FileRowWriter>(path, dtype, rows, cols, cancel);
 }
 
 }  // namespace nearfield

@@ -1,4 +1,8 @@
 // big-ann's ground truth: uint32 rows, uint32 k, all ids (uint32), then all distances (float32).
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
 #include <new>
 #include <optional>
 #include <span>
@@ -32,6 +36,19 @@ constexpr std::int64_t kMostId = kMostInPair - 1;
 
 std::optional<std::int64_t> truth_bytes(const PairHeader& shape) {
   return file_bytes({kIdAndDistance, shape.first, shape.second, kPairHeaderBytes});
+}
+
+// Rising or falling, as similarities do, and no bits of integers, which are subnormal numbers.
+bool are_sorted_distances(std::span<const float> row) {
+  const bool normal = std::ranges::all_of(
+      row, [](float value) { return value == 0 || std::isinf(value) || std::isnormal(value); });
+  return normal && (std::ranges::is_sorted(row) || std::ranges::is_sorted(row, std::greater()));
+}
+
+bool are_different(std::vector<std::uint32_t> ids) {
+  std::erase(ids, kMostInPair);
+  std::ranges::sort(ids);
+  return std::ranges::adjacent_find(ids) == ids.end();
 }
 
 std::vector<float> read_distances(const InputFile& file, std::int64_t offset, std::size_t count) {
@@ -72,6 +89,22 @@ bool has_truth_size(const InputFile& file) {
          file.size() == truth_bytes(read_pair_header(file, kFields));
 }
 
+bool looks_like_truth(const InputFile& file) {
+  constexpr std::int64_t kMostValues = 1 << 16;
+  const auto [rows, k] = read_truth_shape(file);
+  const std::int64_t cols = std::min(k, kMostValues);
+  const std::int64_t looked_at = std::min(rows, kMostValues / cols);
+  std::vector<std::uint32_t> ids(static_cast<std::size_t>(cols));
+  std::vector<float> distances(static_cast<std::size_t>(cols));
+  for (std::int64_t row = 0; row < looked_at; ++row) {
+    file.read_at(kPairHeaderBytes + row * k * 4, std::as_writable_bytes(std::span(ids)));
+    file.read_at(kPairHeaderBytes + (rows + row) * k * 4,
+                 std::as_writable_bytes(std::span(distances)));
+    if (!are_sorted_distances(distances) || !are_different(ids)) return false;
+  }
+  return true;
+}
+
 Truth read_truth(const std::string& path) {
   const InputFile file(path);
   const auto [rows, k] = read_truth_shape(file);
@@ -85,12 +118,13 @@ Truth read_truth(const std::string& path) {
 }
 
 void write_truth(const std::string& path, std::span<const std::int64_t> ids,
-                 std::span<const float> distances, std::int64_t rows, std::int64_t k) {
+                 std::span<const float> distances, std::int64_t rows, std::int64_t k,
+                 const CancelToken& cancel) {
   check_shape(path, rows, k, kMostInPair, kMostInPair);
   check_count(path, "ids", rows, k, ids.size());
   check_count(path, "distances", rows, k, distances.size());
   check_ids(path, ids, k, kMostId);
-  OutputFile file(path);
+  OutputFile file(path, cancel);
   const std::string header = pair_header(rows, k);
   file.write(std::as_bytes(std::span(header)));
   write_id_values(file, ids, {kIds32, rows, k, kPairHeaderBytes});

@@ -1,4 +1,4 @@
-// The shape of big-ann's ground truth, which is told from other files by its size alone.
+// What tells big-ann's ground truth from other files.
 #pragma once
 
 #include "io/file.hpp"
@@ -11,5 +11,9 @@ PairHeader read_truth_shape(const InputFile& file);
 
 // Whether it has that size.
 bool has_truth_size(const InputFile& file);
+
+// Whether, in the first rows of a file of that size, the distances are those of sorted neighbours
+// and no id comes twice.
+bool looks_like_truth(const InputFile& file);
 
 }  // namespace nearfield

@@ -1,11 +1,13 @@
 #include "scan/pair_sink.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace nearfield {
 
-PairCollection::PairCollection(double bound, std::optional<std::int64_t> most, FoundBudget& budget)
-    : budget_(budget), bound_(bound) {
+PairCollection::PairCollection(double bound, Admits admits, std::optional<std::int64_t> most,
+                               FoundBudget& budget)
+    : admits_(std::move(admits)), budget_(budget), bound_(bound) {
   if (most) {
     closest_.emplace(*most);
     bound_ = std::min(bound, closest_->threshold());
@@ -22,6 +24,7 @@ void PairCollection::take(const Candidates& candidates, std::span<const double> 
   for_each_close(
       candidates, keys, [&](std::int64_t) { return this->bound(); },
       [&](std::int64_t first, double key, std::int64_t second) {
+        if (!admits_(key)) return;
         if (!closest_) {
           all_.push_back({key, first, second});
           return;

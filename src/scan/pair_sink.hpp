@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,13 +27,16 @@ struct KeyedPair {
 // The pairs of a search, whichever query and thread they come from.
 class PairCollection {
  public:
-  // Those whose key is at most the bound; the `most` closest of them, if that is given. The budget
-  // is spent where it is not, and outlives this.
-  PairCollection(double bound, std::optional<std::int64_t> most, FoundBudget& budget);
+  using Admits = std::function<bool(double key)>;
+
+  // Those that are admitted, whose keys are all at most the bound; the `most` closest of them, if
+  // that is given. The budget is spent where it is not, and outlives this.
+  PairCollection(double bound, Admits admits, std::optional<std::int64_t> most,
+                 FoundBudget& budget);
 
   // Bytes taken if only so many are kept.
   static std::int64_t bytes(std::int64_t most) {
-    return TopK<KeyedPair>::capacity(most) * static_cast<std::int64_t>(sizeof(KeyedPair));
+    return TopK<KeyedPair>::most_held(most) * static_cast<std::int64_t>(sizeof(KeyedPair));
   }
 
   // A key above this is of no use. Falls as pairs come in.
@@ -44,6 +48,7 @@ class PairCollection {
   std::span<const KeyedPair> finish();
 
  private:
+  const Admits admits_;
   FoundBudget& budget_;
   std::atomic<double> bound_;
   std::mutex mutex_;  // of what follows

@@ -10,7 +10,7 @@ TopKSink::TopKSink(Range queries, std::int64_t k, std::span<const Neighbor> afte
 
 std::int64_t TopKSink::bytes_per_query(std::int64_t k) {
   return static_cast<std::int64_t>(sizeof(TopK<Neighbor>)) +
-         TopK<Neighbor>::capacity(k) * static_cast<std::int64_t>(sizeof(Neighbor));
+         TopK<Neighbor>::most_held(k) * static_cast<std::int64_t>(sizeof(Neighbor));
 }
 
 void TopKSink::thresholds(Range queries, std::span<double> out) const {

@@ -1,8 +1,8 @@
 #include <nearfield/cursor.hpp>
 
 #include <algorithm>
-#include <limits>
-#include <span>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "core/checked.hpp"
@@ -11,29 +11,53 @@
 namespace nearfield {
 namespace {
 
-// Of each row, the columns of a from `from` on, then those of b.
+// Columns [from, from + count) of each row of one result.
+struct Columns {
+  const Neighbors& of;
+  std::int64_t from;
+  std::int64_t count;
+};
+
 template <class T>
-std::vector<T> joined(const std::vector<T>& a, std::int64_t a_width, std::int64_t from,
-                      const std::vector<T>& b, std::int64_t b_width, std::int64_t rows) {
-  std::vector<T> out;
-  out.reserve(static_cast<std::size_t>(rows * (a_width - from + b_width)));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    out.insert(out.end(), a.begin() + row * a_width + from, a.begin() + (row + 1) * a_width);
-    out.insert(out.end(), b.begin() + row * b_width, b.begin() + (row + 1) * b_width);
+void append_row(const std::vector<T>& values, const Columns& columns, std::int64_t row,
+                std::vector<T>& out) {
+  const auto first = values.begin() + row * columns.of.k + columns.from;
+  out.insert(out.end(), first, first + columns.count);
+}
+
+// The columns of a, then those of b, side by side.
+Neighbors side_by_side(const Columns& a, const Columns& b) {
+  Neighbors out;
+  out.queries = a.of.queries;
+  out.k = a.count + b.count;
+  const auto slots = static_cast<std::size_t>(out.queries * out.k);
+  out.ids.reserve(slots);
+  out.keys.reserve(slots);
+  out.distances.reserve(slots);
+  out.counts.reserve(static_cast<std::size_t>(out.queries));
+  for (std::int64_t row = 0; row < out.queries; ++row) {
+    std::int64_t count = 0;
+    for (const Columns& columns : {a, b}) {
+      if (columns.count == 0) continue;
+      append_row(columns.of.ids, columns, row, out.ids);
+      append_row(columns.of.keys, columns, row, out.keys);
+      append_row(columns.of.distances, columns, row, out.distances);
+      const std::int64_t found = columns.of.counts[static_cast<std::size_t>(row)];
+      count += std::clamp<std::int64_t>(found - columns.from, 0, columns.count);
+    }
+    out.counts.push_back(count);
   }
+  out.exact = a.of.exact && b.of.exact;
   return out;
 }
 
-template <class T>
-std::vector<T> columns(const std::vector<T>& all, std::int64_t width, std::int64_t from,
-                       std::int64_t count, std::int64_t rows) {
-  std::vector<T> out;
-  out.reserve(static_cast<std::size_t>(rows * count));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const auto first = all.begin() + row * width + from;
-    out.insert(out.end(), first, first + count);
-  }
-  return out;
+// Of a result without its statistics.
+std::int64_t bytes_of(std::int64_t queries, std::int64_t k) {
+  constexpr std::int64_t kSlot = sizeof(std::int64_t) + sizeof(double) + sizeof(float);
+  constexpr std::int64_t kCount = sizeof(std::int64_t);
+  const std::int64_t row =
+      checked_add(checked_mul(k, kSlot, "bytes of the result"), kCount, "bytes of the result");
+  return checked_mul(queries, row, "bytes of the result");
 }
 
 }  // namespace
@@ -43,55 +67,72 @@ KnnCursor::KnnCursor(const RowSource& queries, const RowSource& base, const KnnO
   ahead_.queries = queries.rows();
   ahead_.counts.assign(static_cast<std::size_t>(queries.rows()), 0);
   ahead_.exact = true;
+  last_ = last_of(ahead_);
 }
 
-// Makes sure that k columns are ahead.
-void KnnCursor::fetch(std::int64_t k, const Context& context) {
-  const std::int64_t have = ahead_.k - used_;
-  if (have >= k) return;
-  const std::vector<Neighbor> last = last_of(ahead_);
+// One more pass: at least k more of each query, and as many as were handed out, if memory is not
+// bounded. Under a limit, what this holds already is taken off it.
+Neighbors KnnCursor::search(std::int64_t k, Context context) const {
   KnnOptions options = options_;
-  options.after = last;
-  options.k = k - have;
-  if (!context.memory_limit) {
+  options.after = last_;
+  options.k = k;
+  const std::int64_t have = ahead_.k - used_;
+  if (context.memory_limit) {
+    // `last_` twice, for its successor; what is ahead twice, for its copy in the result.
+    const auto last = static_cast<std::int64_t>(2 * last_.size() * sizeof(Neighbor));
+    const std::int64_t copied = have > 0 ? bytes_of(ahead_.queries, k + have) : 0;
+    *context.memory_limit -= last + copied + bytes_of(ahead_.queries, ahead_.k);
+  } else {
     const std::int64_t left = std::max<std::int64_t>(base_.rows() - handed_out_ - have, 0);
-    options.k = std::max(options.k, std::min(options.k + handed_out_ + k, left));
+    options.k = std::max(k, std::min(2 * k + handed_out_ + have, left));
   }
-  const Neighbors more = knn(queries_, base_, options, context);
-  const std::int64_t rows = ahead_.queries;
-  ahead_.ids = joined(ahead_.ids, ahead_.k, used_, more.ids, more.k, rows);
-  ahead_.keys = joined(ahead_.keys, ahead_.k, used_, more.keys, more.k, rows);
-  ahead_.distances = joined(ahead_.distances, ahead_.k, used_, more.distances, more.k, rows);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const auto i = static_cast<std::size_t>(row);
-    ahead_.counts[i] = std::max<std::int64_t>(ahead_.counts[i] - used_, 0) + more.counts[i];
+  return knn(queries_, base_, options, context);
+}
+
+Neighbors KnnCursor::next_of(std::int64_t k, const Context& context) {
+  const std::int64_t have = ahead_.k - used_;
+  if (have >= k) {
+    Neighbors found = side_by_side({ahead_, used_, k}, {ahead_, ahead_.k, 0});
+    used_ += k;
+    return found;
   }
-  ahead_.k = have + more.k;
-  ahead_.exact = ahead_.exact && more.exact;
-  ahead_.stats = more.stats;
-  used_ = 0;
+  Neighbors more = search(k - have, context);
+  std::vector<Neighbor> last = last_of(more);
+  const Stats stats = more.stats;
+  // Nothing is ahead, and there is nothing to keep: the pass found what is asked for.
+  const bool is_all = have == 0 && more.k == k;
+  Neighbors found =
+      is_all ? std::move(more) : side_by_side({ahead_, used_, have}, {more, 0, k - have});
+  found.stats = stats;
+  found.exact = found.exact && ahead_.exact;
+  // From here on nothing throws.
+  if (is_all) {
+    ahead_ = Neighbors();
+    ahead_.queries = found.queries;
+    ahead_.exact = found.exact;
+    used_ = 0;
+  } else {
+    ahead_ = std::move(more);
+    used_ = k - have;
+  }
+  last_ = std::move(last);
+  return found;
 }
 
 Neighbors KnnCursor::next(std::int64_t k, const Context& context) {
   if (k < 0 || k > kMaxRows) {
     fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, k);
   }
-  ahead_.stats = {};
-  fetch(k, context);
-  Neighbors found;
-  found.queries = ahead_.queries;
-  found.k = k;
-  found.ids = columns(ahead_.ids, ahead_.k, used_, k, ahead_.queries);
-  found.keys = columns(ahead_.keys, ahead_.k, used_, k, ahead_.queries);
-  found.distances = columns(ahead_.distances, ahead_.k, used_, k, ahead_.queries);
-  for (const std::int64_t count : ahead_.counts) {
-    found.counts.push_back(std::clamp<std::int64_t>(count - used_, 0, k));
+  try {
+    Neighbors found = next_of(k, context);
+    handed_out_ += k;
+    return found;
+  } catch (const std::bad_alloc&) {
+    fail(ErrorCode::memory_limit,
+         "the system has no memory for the next {} neighbours of {} queries: ask for fewer at a "
+         "time",
+         k, queries_.rows());
   }
-  found.exact = ahead_.exact;
-  found.stats = ahead_.stats;
-  used_ += k;
-  handed_out_ += k;
-  return found;
 }
 
 }  // namespace nearfield

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/checked.hpp"
 #include "core/tasks.hpp"
 #include "search/check_rows.hpp"
 #include "search/matrix_verifier.hpp"
@@ -79,12 +80,16 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   plan_ = make_plan(shape, tuning);
   plan_.isa = kernels_.isa;
   plan_.filter = filter_.name() + allowed_text(input_);
-  if (input_.meets == Meets::later_rows) {
-    const std::int64_t rows = input_.base.rows();
-    plan_.pairs = rows % 2 == 0 ? rows / 2 * (rows - 1) : rows * ((rows - 1) / 2);
-  }
+  plan_.pairs = pairs();
   plan_.kernel = kernel_name(input_.metric, input_.base.dtype(), kernels_.isa);
   plan_.selector = std::move(selector);
+}
+
+std::int64_t Engine::pairs() const {
+  const std::int64_t rows = input_.base.rows();
+  const std::int64_t all = checked_mul(input_.queries.rows(), rows, "queries x rows");
+  if (input_.meets != Meets::later_rows) return all;
+  return rows % 2 == 0 ? rows / 2 * (rows - 1) : rows * ((rows - 1) / 2);
 }
 
 std::optional<std::int64_t> Engine::room_for(std::int64_t bytes_of_a_result) const {
@@ -111,7 +116,8 @@ Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) 
 void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
   Matrix query_buffer = buffer_for(input_.queries, batch.size());
   const MatrixView queries = fetch(input_.queries, batch, query_buffer, monitor);
-  check(queries, batch.begin, "queries", monitor);
+  const bool one_set = &input_.queries == &input_.base;
+  check(queries, batch.begin, one_set ? "base" : "queries", monitor);
 
   const RowSource& base = input_.base;
   Matrix base_buffer = buffer_for(base, plan_.base_chunk);

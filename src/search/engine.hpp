@@ -46,6 +46,9 @@ class Engine {
   void plan(const Keeps& keeps, std::string selector, const Tuning& tuning);
   const Plan& plan() const { return plan_; }
 
+  // Pairs that are searched: all, or each once where both sides are one set.
+  std::int64_t pairs() const;
+
   // How many results of so many bytes fit the memory limit beside the plan; empty: no limit.
   std::optional<std::int64_t> room_for(std::int64_t bytes_of_a_result) const;
 

@@ -16,6 +16,10 @@ constexpr std::int64_t kResultBytes = 2 * sizeof(std::int64_t) + sizeof(double) 
 // A found pair at its most: in the collection, grown by doubling, and in the result.
 constexpr std::int64_t kBytesPerFound = 2 * sizeof(KeyedPair) + kResultBytes;
 
+// More than all of the above, so that no sum of bytes below overflows.
+constexpr std::int64_t kMostBytesPerPair = 128;
+static_assert(3 * sizeof(KeyedPair) + kResultBytes < kMostBytesPerPair);
+
 constexpr const char* kAdvice = "ask for a smaller radius or count";
 
 class PairSearch {
@@ -26,11 +30,9 @@ class PairSearch {
         context_(context),
         engine_({first, second, options.metric, filter_, meets, options.check_finite}, context) {
     check_options();
-    if (options.count) {
-      most_ = std::min(*options.count,
-                       checked_mul(first.rows(), second.rows(), "rows of the first x second set"));
-    }
+    if (options.count) most_ = std::min(*options.count, engine_.pairs());
     const std::int64_t most = most_.value_or(0);
+    checked_mul(most, kMostBytesPerPair, "bytes of the pairs");
     engine_.plan({.shared = PairCollection::bytes(most), .result = most * kResultBytes},
                  options.count ? "closest pairs" : "all pairs within the radius", Tuning());
   }
@@ -43,13 +45,14 @@ class PairSearch {
     const DefaultFloats floats;
     const Radius radius = given_radius();
     FoundBudget budget(engine_.room_for(kBytesPerFound), kAdvice);
-    PairCollection collection(radius.largest_key(), most_, budget);
+    const auto admits = [&](double key) { return radius.admits(key); };
+    PairCollection collection(radius.largest_key(), admits, most_, budget);
     Monitor monitor(context_, plan().pairs);
     Pairs result;
     result.stats = engine_.run(
         monitor, [&](Range) { return std::make_unique<PairSink>(collection); },
         [](Range, Sink&) {});
-    append(collection.finish(), radius, monitor, result);
+    append(collection.finish(), monitor, result);
     result.exact = engine_.exact();
     return result;
   }
@@ -71,8 +74,7 @@ class PairSearch {
     return {options_.metric, options_.radius.value_or(similarity ? -kInfinity : kInfinity)};
   }
 
-  void append(std::span<const KeyedPair> found, const Radius& radius, const Monitor& monitor,
-              Pairs& result) const {
+  void append(std::span<const KeyedPair> found, const Monitor& monitor, Pairs& result) const {
     constexpr std::size_t kPerCheck = 1 << 16;
     result.first.reserve(found.size());
     result.second.reserve(found.size());
@@ -80,7 +82,6 @@ class PairSearch {
     result.distances.reserve(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (i % kPerCheck == 0) monitor.check();
-      if (!radius.admits(found[i].key)) continue;
       result.first.push_back(found[i].first);
       result.second.push_back(found[i].second);
       result.keys.push_back(found[i].key);

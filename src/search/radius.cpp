@@ -13,9 +13,13 @@ bool is_root(Reported reported) {
 }
 
 // A power and the root that undoes it round: in the logarithm by at most 745 x 2^-53 for the
-// exponent 1/p and 1000 x 2^-51 for the root, which together is below 2^-40.
-double slightly_above(double key) {
-  return key + key * 0x1p-40 + 4 * std::numeric_limits<double>::denorm_min();
+// exponent 1/p and 1000 x 2^-51 for the root, which together is below 2^-40 (2^-41.8 is the most
+// that was seen). Where what is reported is subnormal, the steps of the reported value are larger:
+// two of them are taken.
+double largest_key_of(MetricSpec metric, double radius) {
+  constexpr double kStep = std::numeric_limits<double>::denorm_min();
+  const double key = key_of(metric, radius + 2 * kStep);
+  return key + key * 0x1p-40 + 4 * kStep;
 }
 
 }  // namespace
@@ -28,7 +32,7 @@ Radius::Radius(MetricSpec metric, double radius)
 }
 
 double Radius::largest_key() const {
-  return key_ >= 0 && is_root(info(metric_).reported) ? slightly_above(key_) : key_;
+  return key_ >= 0 && is_root(info(metric_).reported) ? largest_key_of(metric_, radius_) : key_;
 }
 
 bool Radius::admits(double key) const {

@@ -8,9 +8,10 @@
 namespace nearfield {
 namespace {
 
-// A found row at its most: in a sink and in the result, both grown by doubling.
+// A found row at its most: in a sink and in the result, both grown by doubling, one column of the
+// result at the moment when it has its old place and its new one.
 constexpr std::int64_t kBytesPerFound =
-    2 * (sizeof(Neighbor) + sizeof(std::int64_t) + sizeof(double) + sizeof(float));
+    2 * (sizeof(Neighbor) + sizeof(std::int64_t) + sizeof(double) + sizeof(float)) + sizeof(float);
 
 constexpr const char* kAdvice = "search fewer queries at a time or a smaller radius";
 

@@ -242,7 +242,7 @@ class Selection {
 
   // Bytes that selecting allocates for a part of `count` values.
   std::int64_t part_bytes(std::int64_t count) const {
-    const std::int64_t pairs = gathers(count) ? count : kept_ + TopK<Neighbor>::capacity(kept_);
+    const std::int64_t pairs = gathers(count) ? count : kept_ + TopK<Neighbor>::most_held(kept_);
     return kWorkerBytes + kPairBytes * pairs;
   }
 

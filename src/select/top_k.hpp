@@ -23,7 +23,10 @@ class TopK {
         threshold_(k > 0 ? std::numeric_limits<double>::infinity()
                          : -std::numeric_limits<double>::infinity()) {}
 
-  static std::int64_t capacity(std::int64_t k) { return std::max(2 * k, kLeastCapacity); }
+  // Items held at most, also while the buffer grows.
+  static std::int64_t most_held(std::int64_t k) {
+    return capacity(k) > kAllAtOnce ? capacity(k) + capacity(k) / 2 : capacity(k);
+  }
 
   // A key above this can no longer get in. (One equal to it can, if the item comes first.)
   double threshold() const { return threshold_; }
@@ -42,13 +45,23 @@ class TopK {
  private:
   // Below this a selection runs so often that its fixed cost shows.
   static constexpr std::int64_t kLeastCapacity = 32;
+  // Up to this many items the buffer is there at the first: many queries of a large base end with
+  // few survivors each, but nearly all have some. Beyond, it doubles: who asks for a billion pairs
+  // may find three.
+  static constexpr std::int64_t kAllAtOnce = 1 << 16;
+
+  static std::int64_t capacity(std::int64_t k) { return std::max(2 * k, kLeastCapacity); }
 
   void push(const Item& candidate) {
     if (k_ == 0) return;
-    // All at once at the first: many queries of a large base end with few survivors each.
-    if (buffer_.empty()) buffer_.reserve(static_cast<std::size_t>(capacity(k_)));
+    if (buffer_.size() == buffer_.capacity()) grow();
     buffer_.push_back(candidate);
     if (static_cast<std::int64_t>(buffer_.size()) == capacity(k_)) shrink();
+  }
+
+  void grow() {
+    const std::int64_t wanted = std::max(kAllAtOnce, 2 * std::ssize(buffer_));
+    buffer_.reserve(static_cast<std::size_t>(std::min(wanted, capacity(k_))));
   }
 
   void shrink() {

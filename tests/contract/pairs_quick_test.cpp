@@ -21,6 +21,9 @@ std::vector<PairsOptions> every_option() {
     all.push_back({.radius = radius, .metric = Metric::euclidean});
     all.push_back({.radius = radius, .count = 100, .metric = Metric::euclidean});
   }
+  // Roots that round up: whole distances of lp(5).
+  all.push_back({.radius = 2, .count = 50, .metric = lp(5)});
+  all.push_back({.radius = 2, .metric = lp(5)});
   for (const std::int64_t count : {0, 1, 17, 1000, 1'000'000}) {
     all.push_back({.count = count, .metric = Metric::euclidean});
   }
@@ -68,6 +71,23 @@ TEST(Pairs, EachPairIsLookedAtOnce) {
   EXPECT_EQ(found.stats.pairs_considered, 501 * 500 / 2);
   EXPECT_EQ(done, 501 * 500 / 2);
   EXPECT_NE(found.stats.plan.filter.find("each pair once"), std::string::npos);
+}
+
+// So many rows that bytes of pairs do not fit 63 bits.
+class ManyRows final : public RowSource {
+ public:
+  DType dtype() const override { return DType::u8; }
+  std::int64_t rows() const override { return 3'000'000'000; }
+  std::int64_t cols() const override { return 1; }
+  void read(std::int64_t, std::int64_t, Matrix&, std::int64_t) const override { FAIL(); }
+};
+
+TEST(Pairs, BytesThatOverflowAreAnError) {
+  const ManyRows rows;
+  for (const std::int64_t count : {400'000'000'000'000'000, 7'000'000'000'000'000'000}) {
+    EXPECT_THROW(plan_pairs(rows, {.count = count}, {.memory_limit = 1 << 30}), Error) << count;
+    EXPECT_THROW(plan_pairs(rows, rows, {.count = count}), Error) << count;
+  }
 }
 
 TEST(Pairs, EmptyInputsAreValid) {

@@ -376,8 +376,12 @@ PairAnswer pairs(MatrixView first, MatrixView second, bool one_set, const PairsO
   std::vector<std::tuple<double, std::int64_t, std::int64_t>> all;
   for (std::size_t i = 0; i < first_rows.size(); ++i) {
     for (std::size_t j = one_set ? i + 1 : 0; j < second_rows.size(); ++j) {
-      if (first_rows[i].finite && second_rows[j].finite) {
-        all.emplace_back(key_of(options.metric, first_rows[i].values, second_rows[j].values), i, j);
+      if (!first_rows[i].finite || !second_rows[j].finite) {
+        continue;
+      }
+      const double key = key_of(options.metric, first_rows[i].values, second_rows[j].values);
+      if (!options.radius || is_within(options.metric, key, *options.radius)) {
+        all.emplace_back(key, i, j);
       }
     }
   }
@@ -387,13 +391,10 @@ PairAnswer pairs(MatrixView first, MatrixView second, bool one_set, const PairsO
   }
   PairAnswer answer;
   for (const auto& [key, i, j] : all) {
-    const double value = reported(options.metric, key);
-    if (!options.radius || is_within(options.metric, key, *options.radius)) {
-      answer.first.push_back(i);
-      answer.second.push_back(j);
-      answer.keys.push_back(key);
-      answer.distances.push_back(static_cast<float>(value));
-    }
+    answer.first.push_back(i);
+    answer.second.push_back(j);
+    answer.keys.push_back(key);
+    answer.distances.push_back(static_cast<float>(reported(options.metric, key)));
   }
   return answer;
 }

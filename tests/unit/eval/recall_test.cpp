@@ -193,6 +193,13 @@ TEST_F(RecallOfRows, IdsAreRowsOfTheBase) {
 }
 
 TEST(Recall, WrongInput) {
+  const IdTable short_table{2, 3, {1, 2, 3}};
+  const IdTable negative = table({{1, -5, 3}, {1, 2, 3}});
+  const IdTable good = table({{1, 2, 3}, {1, 2, 3}});
+  expect_error([&] { recall(short_table, {good}, {1}); }, ErrorCode::invalid_argument,
+               {"2 x 3 found ids are 6, got 3"});
+  expect_error([&] { recall(good, {negative}, {1}); }, ErrorCode::invalid_argument,
+               {"a true id is -5"});
   const IdTable two = table({{1, 2}, {3, 4}});
   expect_error(
       [&] {

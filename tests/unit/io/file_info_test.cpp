@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -37,14 +38,36 @@ TEST(FileInfo, VectorsAndIds) {
   expect_info(folder.path("a.npy"), {".npy", Content::ids, "int64 ids", 1, 2, 144});
 }
 
-TEST(FileInfo, GroundTruthByItsSize) {
+TEST(FileInfo, GroundTruth) {
   const TempFolder folder;
-  const std::vector<std::int64_t> ids{1, 2, 3, 4};
-  for (const std::string name : {"truth", "a.ibin", "a.fbin"}) {
-    write_truth(folder.path(name), ids, std::vector<float>(4), 2, 2);
+  const std::vector<std::int64_t> ids{1, 2, 3, -1};
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const std::string name : {"truth", "a.ibin"}) {
+    write_truth(folder.path(name), ids, std::vector<float>{0, 0.5F, 7, inf}, 2, 2);
     expect_info(folder.path(name),
                 {"truth", Content::truth, "uint32 ids, f32 distances", 2, 2, 40});
   }
+}
+
+TEST(FileInfo, SimilaritiesFall) {
+  const TempFolder folder;
+  write_truth(folder.path("a.ibin"), std::vector<std::int64_t>{5, 2, 3},
+              std::vector<float>{2, 1, -4}, 1, 3);
+  EXPECT_EQ(file_info(folder.path("a.ibin")).content, Content::truth);
+}
+
+// 8 bytes for each value, as ground truth has.
+TEST(FileInfo, WiderValuesAreNoGroundTruth) {
+  const TempFolder folder;
+  const std::string header("\2\0\0\0\3\0\0\0", 8);
+  const std::vector<std::int64_t> ids{4, 1, 9, 3, 2, 8};
+  const std::string id_bytes(reinterpret_cast<const char*>(ids.data()), 48);
+  expect_error([&] { file_info(folder.put("a.ibin", header + id_bytes)); }, ErrorCode::corrupt_file,
+               {"a.ibin", "56 bytes", "int64", "write it as int32"});
+  const std::vector<double> values{1, 2, 3, 4, 5, 6};
+  const std::string value_bytes(reinterpret_cast<const char*>(values.data()), 48);
+  expect_error([&] { file_info(folder.put("a.fbin", header + value_bytes)); },
+               ErrorCode::corrupt_file, {"a.fbin", "56 bytes", "f64", "write it as f32"});
 }
 
 // Its first two numbers are 10 and 1, and 8 + 8 x 10 x 1 is its size: still it says what it is.

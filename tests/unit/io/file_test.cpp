@@ -119,6 +119,31 @@ TEST(OutputFile, FollowsASymbolicLink) {
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
 }
 
+TEST(OutputFile, FollowsALinkToWhatIsNotThereYet) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("second", folder.path("link"));
+  std::filesystem::create_symlink("real", folder.path("second"));
+  OutputFile file(folder.path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(folder.get("real"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+}
+
+TEST(OutputFile, CancelledWhileItIsWrittenLeavesTheOldFile) {
+  const TempFolder folder;
+  folder.put("a", "old");
+  const CancelToken cancel;
+  {
+    OutputFile file(folder.path("a"), cancel);
+    file.write("new");
+    cancel.cancel();
+    expect_error([&] { file.commit(); }, ErrorCode::cancelled, {folder.path("a"), "cancelled"});
+  }
+  EXPECT_EQ(folder.get("a"), "old");
+  EXPECT_EQ(folder.file_count(), 1);
+}
+
 TEST(OutputFile, FolderAsTargetIsAnErrorThatLeavesNothing) {
   const TempFolder folder;
   std::filesystem::create_directory(folder.path("sub"));

@@ -66,6 +66,11 @@ TEST(RowWriter, WhatTheFileCannotHoldIsRefusedAtOnce) {
                ErrorCode::invalid_argument, {"4294967296 rows"});
   expect_error([&] { create_rows(folder.path("a.fbin"), DType::f32, -1, 1); },
                ErrorCode::invalid_argument, {"-1 rows"});
+  expect_error([&] { create_rows(folder.path("a.fbin"), DType::f32, 0, 70'000); },
+               ErrorCode::invalid_argument, {"65536 columns", "70000"});
+  const std::int64_t wraps = (std::int64_t{1} << 61) + 4;
+  expect_error([&] { create_rows(folder.path("a.npy"), DType::f64, 1, wraps); },
+               ErrorCode::invalid_argument, {"65536 columns"});
   EXPECT_EQ(folder.file_count(), 0);
 }
 

@@ -41,6 +41,19 @@ TEST(Radius, AdmitsTheKeyThatWasReported) {
   }
 }
 
+// Where what is reported is subnormal, many keys are reported as one value.
+TEST(Radius, HoldsForSubnormalValues) {
+  const double step = std::numeric_limits<double>::denorm_min();
+  for (const MetricSpec metric : {lp(0.5), lp(0.7), lp(0.3)}) {
+    for (int steps = 1; steps < 200; ++steps) {
+      const double key = key_of(metric, steps * step) * 1.01;
+      const Radius radius(metric, reported_value(metric, key));
+      EXPECT_TRUE(radius.admits(key)) << to_string(metric) << ' ' << steps;
+      EXPECT_LE(key, radius.largest_key()) << to_string(metric) << ' ' << steps;
+    }
+  }
+}
+
 TEST(Radius, BoundsOnlyWhatIsReportedSo) {
   EXPECT_FALSE(Radius(Metric::euclidean, -1).admits(0));
   EXPECT_LT(Radius(lp(3), -1).largest_key(), 0);

@@ -47,9 +47,18 @@ TEST(TopK, InfiniteKeysKeepTheirPlace) {
 TEST(TopK, ThresholdFallsOnceTheBufferIsFull) {
   TopK<Neighbor> top(2);
   EXPECT_EQ(top.threshold(), INFINITY);
-  for (std::int64_t i = 0; i < TopK<Neighbor>::capacity(2); ++i)
+  for (std::int64_t i = 0; i < TopK<Neighbor>::most_held(2); ++i)
     top.offer({static_cast<double>(i), i});
   EXPECT_EQ(top.threshold(), 1.0);
+}
+
+TEST(TopK, AskingForManyReservesFew) {
+  TopK<Neighbor> best(std::int64_t{1} << 40);
+  for (std::int64_t id = 200'000; id > 0; --id) best.offer({1, id});
+  const auto found = best.finish();
+  ASSERT_EQ(found.size(), 200'000u);
+  EXPECT_EQ(found.front(), (Neighbor{1, 1}));
+  EXPECT_EQ(found.back(), (Neighbor{1, 200'000}));
 }
 
 }  // namespace
