@@ -164,6 +164,7 @@ Converted convert_vectors(const ConvertArguments& args) {
 Converted convert_ids(const ConvertArguments& args, const FileInfo& input) {
   const IdTable table = read_id_table(args.input);
   const RowRange range = range_of(args, table.rows);
+  stop_if_interrupted(args.input);
   write_id_table(args.output, part_of(table.ids, range, table.cols), range.count, table.cols);
   return {range.count, table.cols, input.type, "ids"};
 }
@@ -207,6 +208,7 @@ Converted join_truth(const ConvertArguments& args, const FileInfo& input) {
   const IdTable table = read_id_table(args.input);
   const RowRange range = range_of(args, table.rows);
   const std::vector<float> distances = read_distances(args, range, table.cols, table.rows);
+  stop_if_interrupted(args.input);
   write_truth(args.output, part_of(table.ids, range, table.cols), distances, range.count,
               table.cols);
   return {range.count, table.cols, input.type, "truth"};
@@ -225,7 +227,7 @@ Converted convert(const ConvertArguments& args, const FileInfo& input) {
 }
 
 void run_convert(const ConvertArguments& args) {
-  cancel_on_interrupt();  // before a file is made that a Ctrl-C must not leave behind
+  cancel_on_interrupt();  // before a file is made that a signal must not leave behind
   check_files(args);
   const auto start = std::chrono::steady_clock::now();
   const FileInfo input = describe_file(args.input);

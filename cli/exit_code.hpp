@@ -15,7 +15,7 @@ enum ExitCode : int {
   kDeadline = 3,
   kMemoryLimit = 4,
   kBelowTarget = 5,
-  kCancelled = 130,  // what a shell reports for a process ended by Ctrl-C
+  kCancelled = 130,  // what a shell reports after Ctrl-C; here after SIGTERM and SIGHUP too
 };
 
 inline constexpr std::string_view kExitCodeHelp =

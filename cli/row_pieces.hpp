@@ -15,7 +15,7 @@ struct RowRange {
 };
 
 // Calls `use` with one piece after the other, and the number of its first row. Shows how far it is
-// unless `quiet`, and throws `cancelled` after a Ctrl-C.
+// unless `quiet`, and throws `cancelled` after a signal to end.
 void for_each_piece(const RowSource& source, RowRange range, bool quiet,
                     const std::function<void(const Matrix& piece, std::int64_t first)>& use);
 

@@ -2,6 +2,8 @@
 import atexit
 import itertools
 import json
+import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -213,19 +215,55 @@ class Convert(CommandTest):
                                   text=True, check=True, timeout=120)
             self.assertLess(int(done.stdout), most, arguments)
 
-    def test_interrupt_leaves_nothing(self):
+    def start(self, *arguments, **options):
+        return subprocess.Popen([NEARFIELD, *arguments], cwd=self.folder, text=True,
+                                stderr=subprocess.PIPE, **options)
+
+    def test_signals_leave_nothing(self):
         self.sparse("a.fbin", 4_000_000, 128)
         (self.folder / "out.npy").write_bytes(b"old")
-        process = subprocess.Popen([NEARFIELD, "convert", "a.fbin", "out.npy", "--type", "f64"],
-                                   cwd=self.folder, stderr=subprocess.PIPE, text=True)
-        while not list(self.folder.glob(".nearfield.*")):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        for stop in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            with self.subTest(stop=stop):
+                process = self.start("convert", "a.fbin", "out.npy", "--type", "f64")
+                while not list(self.folder.glob(".nearfield.*")):
+                    time.sleep(0.01)
+                process.send_signal(stop)
+                _, said = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 130, said)
+                self.assertIn("of 4000000 rows", said)
+                self.assertEqual((self.folder / "out.npy").read_bytes(), b"old")
+                self.assertEqual(sorted(path.name for path in self.folder.iterdir()),
+                                 ["a.fbin", "out.npy"])
+
+    def test_nohup_is_respected(self):
+        self.sparse("a.fbin", 100_000, 128)
+        process = self.start("convert", "a.fbin", "out.npy", "--type", "f64",
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        while not list(self.folder.glob(".nearfield.*")) and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(timeout=60), 0, process.communicate()[1])
+
+    def test_ids_that_were_read_in_vain_are_not_written(self):
+        """The signal must come while it reads; where we were too late, once more."""
+        self.sparse("a.ibin", 16_000_000, 2)
+
+        def reads(process):
+            links = pathlib.Path(f"/proc/{process.pid}/fd").glob("*")
+            return any(os.path.realpath(link).endswith("a.ibin") for link in links)
+
+        for _ in range(10):
+            process = self.start("convert", "a.ibin", "out.npy")
+            while process.poll() is None and not reads(process):
+                pass
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+            if process.returncode == 130:
+                break
+            (self.folder / "out.npy").unlink()
         self.assertEqual(process.returncode, 130, said)
-        self.assertIn("of 4000000 rows", said)
-        self.assertEqual((self.folder / "out.npy").read_bytes(), b"old")
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.fbin", "out.npy"])
+        self.assertIn("cancelled", said)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["a.ibin"])
 
 
 if __name__ == "__main__":
