@@ -169,20 +169,34 @@ Converted convert_ids(const ConvertArguments& args, const FileInfo& input) {
   return {range.count, table.cols, input.type, "ids"};
 }
 
+// Two files appear or, if one cannot be written, none: the distances lie ready beside their place
+// until the ids are in theirs. Not so in one HDF5 file, which each writer replaces as a whole.
+void write_both(const ConvertArguments& args, std::span<const std::int64_t> ids,
+                MatrixView distances) {
+  if (same_file(file_of(args.output), file_of(args.distances_to))) {
+    write_id_table(args.output, ids, distances.rows(), distances.cols());
+    write_vectors(args.distances_to, distances);
+    return;
+  }
+  const auto writer =
+      create_vectors(args.distances_to, DType::f32, distances.rows(), distances.cols());
+  writer->append(distances);
+  write_id_table(args.output, ids, distances.rows(), distances.cols());
+  writer->commit();
+}
+
 Converted split_truth(const ConvertArguments& args, const FileInfo& input) {
   const Truth truth = read_truth(args.input);
   const RowRange range = range_of(args, truth.rows);
-  std::unique_ptr<RowWriter> distances;
-  if (!args.distances_to.empty()) {
-    distances = create_vectors(args.distances_to, DType::f32, range.count, truth.k);
-    distances->append(
-        MatrixView(part_of(truth.distances, range, truth.k).data(), range.count, truth.k));
+  const auto ids = part_of(truth.ids, range, truth.k);
+  const auto distances = part_of(truth.distances, range, truth.k);
+  stop_if_interrupted(args.input);
+  if (args.distances_to.empty()) {
+    write_id_table(args.output, ids, range.count, truth.k);
+    return {range.count, truth.k, input.type, "ids"};
   }
-  write_id_table(args.output, part_of(truth.ids, range, truth.k), range.count, truth.k);
-  if (distances) {  // only now: both files appear or, if one cannot be written, none
-    distances->commit();
-  }
-  return {range.count, truth.k, input.type, args.distances_to.empty() ? "ids" : "ids, distances"};
+  write_both(args, ids, MatrixView(distances.data(), range.count, truth.k));
+  return {range.count, truth.k, input.type, "ids, distances"};
 }
 
 std::vector<float> read_distances(const ConvertArguments& args, RowRange range, std::int64_t cols,

@@ -3,7 +3,9 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 import h5py
@@ -64,6 +66,38 @@ class Hdf5(CommandTest):
             self.assertEqual(file.attrs["distance"], "euclidean")
             self.assertEqual(file["copies/train"].dtype, "u1")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["a.hdf5"])
+
+    def test_both_parts_of_truth_in_one_file(self):
+        other.write_truth(self.folder / "truth", NEIGHBORS)
+        (self.folder / "link.hdf5").symlink_to("s.hdf5")
+        for ids, distances in (("a.hdf5:i", "a.hdf5:d"), ("s.hdf5:i", "s.hdf5:d"),
+                               ("s.hdf5:j", "link.hdf5:e")):
+            with self.subTest(ids=ids):
+                self.succeed("convert", "truth", ids, "--distances-to", distances)
+                np.testing.assert_array_equal(self.read(ids), NEIGHBORS)
+                np.testing.assert_array_equal(self.read(distances), other.distances_of(NEIGHBORS))
+
+    def test_what_others_add_meanwhile_is_not_lost(self):
+        """Another program adds to the output, or makes it, while ours writes."""
+        rows = 1_500_000
+        np.array([rows, 128], "<u4").tofile(self.folder / "large.fbin")
+        os.truncate(self.folder / "large.fbin", 8 + rows * 128 * 4)
+        for name, said in (("a.hdf5", "has changed"), ("new.hdf5", "has appeared")):
+            with self.subTest(name=name):
+                process = subprocess.Popen([NEARFIELD, "convert", "large.fbin", f"{name}:x",
+                                            "--type", "u8", "--quiet"], cwd=self.folder,
+                                           stderr=subprocess.PIPE, text=True)
+                while not list(self.folder.glob(".nearfield.*")):
+                    time.sleep(0.01)
+                process.send_signal(signal.SIGSTOP)
+                with h5py.File(self.folder / name, "a") as file:
+                    file["theirs"] = NEIGHBORS
+                process.send_signal(signal.SIGCONT)
+                errors = process.communicate(timeout=120)[1]
+                self.assertEqual(process.returncode, 1, errors)
+                self.assertIn(f"{name}: {said}", errors)
+                np.testing.assert_array_equal(self.read(f"{name}:theirs"), NEIGHBORS)
+                self.assertEqual(list(self.folder.glob(".nearfield.*")), [])
 
     def test_empty(self):
         self.succeed("convert", "a.hdf5:train", "b.h5:none", "--count", 0)
