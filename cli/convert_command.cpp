@@ -1,6 +1,7 @@
 #include "convert_command.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +23,7 @@
 #include "output_path.hpp"
 #include "row_pieces.hpp"
 #include "standard_output.hpp"
+#include "truth_name.hpp"
 #include "vector_files.hpp"
 
 namespace nearfield::cli {
@@ -61,20 +63,14 @@ DType parse_file_type(const std::string& name) {
               fmt::format("'{}' is not one of {}", name, fmt::join(file_type_names(), ", ")));
 }
 
-void check_differ(const std::string& option, const std::string& written, const std::string& other) {
-  if (!written.empty() && !other.empty() && same_file(written, other)) {
-    throw CLI::ValidationError(option,
-                               fmt::format("'{}' is also '{}': nothing is converted in place, "
-                                           "name another file",
-                                           written, other));
-  }
-}
-
+// Of endings the formats know more: which of them hold the values.
 void check_files(const ConvertArguments& args) {
-  check_differ("OUTPUT", args.output, args.input);
-  check_differ("OUTPUT", args.output, args.distances_from);
-  check_differ("--distances-to", args.distances_to, args.input);
-  check_differ("--distances-to", args.distances_to, args.output);
+  if (!args.distances_from.empty()) {
+    check_truth_name("OUTPUT", args.output);
+  }
+  const std::array outputs{OutputPath{"OUTPUT", {}, args.output},
+                           OutputPath{"--distances-to", {}, args.distances_to}};
+  check_output_paths(outputs, std::array{args.input, args.distances_from});
 }
 
 // An option that could have no effect is an error, not ignored.

@@ -45,6 +45,10 @@ class FilePlugin {
   virtual std::unique_ptr<RowSource> open_rows(const PluginPath& path) const = 0;
   virtual IdTable read_ids(const PluginPath& path) const = 0;
 
+  // Throws what `create_rows` would for this path, as far as the file shows it now: a file that is
+  // of another format, or has a table of that name. No file is fine.
+  virtual void check_can_add(const PluginPath& path) const = 0;
+
   // Adds a table to the file, which is made if it is not there; a table of that name is an error.
   virtual std::unique_ptr<RowWriter> create_rows(const PluginPath& path, DType dtype,
                                                  std::int64_t rows, std::int64_t cols) const = 0;

@@ -1,10 +1,7 @@
 // `nearfield groundtruth`: the answers to measure approximate indexes with, in one file.
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <nearfield/error.hpp>
@@ -14,6 +11,7 @@
 #include "report.hpp"
 #include "search_commands.hpp"
 #include "search_run.hpp"
+#include "truth_name.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -27,20 +25,6 @@ struct TruthArguments {
   OutputOptions output;
 };
 
-// The format has no ending of its own; under one of these it would be read as something else.
-void check_name(const OutputPath& output) {
-  constexpr std::array<std::string_view, 6> kOthers{".ibin",  ".ivecs", ".npy",
-                                                    ".fvecs", ".fbin",  ".csv"};
-  const auto has = [&](std::string_view ending) { return output.ends_in(ending); };
-  if (const auto other = std::ranges::find_if(kOthers, has); other != kOthers.end()) {
-    throw CLI::ValidationError(
-        output.option,
-        fmt::format("'{}' would not be a {} but ids and distances in big-ann's format: give it "
-                    "another ending, such as .bin, or use 'nearfield knn'",
-                    output.path, *other));
-  }
-}
-
 // Its ids are uint32, of which the largest means that there is none.
 void check_rows(const OutputPath& output, std::int64_t rows) {
   constexpr std::int64_t kMostRows = std::numeric_limits<std::uint32_t>::max();
@@ -53,7 +37,7 @@ void check_rows(const OutputPath& output, std::int64_t rows) {
 }
 
 void run_groundtruth(const TruthArguments& args, Mode mode) {
-  check_name(args.output.ids);
+  check_truth_name(args.output.ids.option, args.output.ids.path);
   check_outputs(args.output, args.input, mode);
   const SearchInput input = open_input(args.input);
   const Context context = context_of(args.run, input);

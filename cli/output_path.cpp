@@ -1,5 +1,6 @@
 #include "output_path.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,16 +31,33 @@ void check_writable(const std::string& path, const fs::path& place) {
   }
 }
 
-// Where symbolic links lead, whether or not the file is there.
+// Where symbolic links lead, whether or not the file is there. Where that cannot be known, nowhere:
+// whoever opens the file says why.
 fs::path real_path(const std::string& path) {
   std::error_code ignored;
-  return fs::weakly_canonical(fs::absolute(path), ignored);
+  return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+}
+
+// fs::equivalent knows hard links too, but no pipes and devices.
+bool same_place(const std::string& a, const std::string& b) {
+  struct stat of_a {};
+  struct stat of_b {};
+  if (::stat(a.c_str(), &of_a) == 0 && ::stat(b.c_str(), &of_b) == 0) {
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+  }
+  const fs::path real = real_path(a);
+  return !real.empty() && real == real_path(b);
+}
+
+// What is thrown away may be thrown away together.
+bool collide(const OutputPath& a, const OutputPath& b) {
+  return a.given() && same_file(a.path, b.path) && !same_file(a.path, "/dev/null");
 }
 
 void check_ending(const OutputPath& output) {
   const auto has = [&](std::string_view ending) { return output.ends_in(ending); };
-  if (output.endings.empty() || file_of(output.path) != output.path) {
-    return;  // any name, or a dataset of an HDF5 file
+  if (output.endings.empty() || is_hdf5(output.path)) {
+    return;  // any name, or a dataset
   }
   if (std::ranges::none_of(output.endings, has)) {
     throw CLI::ValidationError(output.option, fmt::format("'{}' must end in {}", output.path,
@@ -53,9 +71,12 @@ void check_output_path(const OutputPath& output, std::span<const std::string> in
     return;
   }
   check_ending(output);
-  std::error_code ignored;
+  std::error_code error;
   const std::string file = file_of(path);
-  const fs::file_type type = fs::status(file, ignored).type();
+  const fs::file_type type = fs::status(file, error).type();
+  if (error && type != fs::file_type::not_found) {
+    fail_io(path, fmt::format("cannot be written: {}", error.message()));
+  }
   if (type == fs::file_type::directory) {
     fail_io(path, "is a folder, not a file");
   }
@@ -69,13 +90,19 @@ void check_output_path(const OutputPath& output, std::span<const std::string> in
     check_writable(path, file);
   }
   check_writable(path, real_path(file).parent_path());
+  check_can_add(path);
 }
 
 }  // namespace
 
+bool OutputPath::ends_in(std::string_view ending) const {
+  return !is_hdf5(path) && path.ends_with(ending);
+}
+
 bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;  // equivalent: also by a hard link
-  return fs::equivalent(a, b, ignored) || real_path(a) == real_path(b);
+  const std::string file_a = file_of(a);
+  const std::string file_b = file_of(b);
+  return a.substr(file_a.size()) == b.substr(file_b.size()) && same_place(file_a, file_b);
 }
 
 bool is_standard_output(const std::string& path) {
@@ -89,7 +116,7 @@ void check_output_paths(std::span<const OutputPath> outputs, std::span<const std
     }
     check_output_path(outputs[i], inputs);
     for (const OutputPath& earlier : outputs.first(i)) {
-      if (earlier.given() && same_file(earlier.path, outputs[i].path)) {
+      if (collide(earlier, outputs[i])) {
         throw CLI::ValidationError(outputs[i].option,
                                    fmt::format("'{}' is also the file of {}; each needs its own",
                                                outputs[i].path, earlier.option));

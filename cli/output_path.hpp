@@ -14,16 +14,18 @@ struct OutputPath {
   std::string path;                       // empty: not asked for
 
   bool given() const { return !path.empty(); }
-  bool ends_in(std::string_view ending) const { return path.ends_with(ending); }
+  bool ends_in(std::string_view ending) const;  // never true of a dataset, whatever its name
 };
 
 bool is_standard_output(const std::string& path);
 
-// Under one name or several: links are followed. Two datasets of one HDF5 file are two files.
+// Under one name or several: links are followed. Two datasets of one HDF5 file are two files, and
+// one of them is not the file.
 bool same_file(const std::string& a, const std::string& b);
 
 // Throws CLI::ValidationError for a name that can never be right (its ending, a file that is also
-// read, or two outputs of one name), Error for one the system refuses.
+// read, or two outputs of one name, but for /dev/null), Error for one that the system refuses or
+// that is a dataset which cannot be added.
 void check_output_paths(std::span<const OutputPath> outputs, std::span<const std::string> inputs);
 
 }  // namespace nearfield::cli

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nearfield/error.hpp>
@@ -36,7 +37,8 @@ std::optional<PluginPath> table_of(const std::string& path) {
   auto table = split(path);
   if (table && table->dataset.empty()) {
     std::string known;
-    if (std::filesystem::exists(table->file)) {
+    std::error_code ignored;
+    if (std::filesystem::exists(table->file, ignored)) {
       for (const PluginDataset& dataset : hdf5(*table).list(table->file).datasets) {
         known += (known.empty() ? "; it has " : ", ") + dataset.name;
       }
@@ -90,6 +92,12 @@ std::unique_ptr<RowWriter> create_vectors(const std::string& path, DType dtype, 
                : create_rows(path, dtype, rows, cols);
 }
 
+void check_can_add(const std::string& path) {
+  if (const auto table = table_of(path)) {
+    hdf5(*table).check_can_add(*table);
+  }
+}
+
 FileInfo describe_file(const std::string& path) {
   const auto table = table_of(path);
   return table ? hdf5(*table).info(*table) : file_info(path);
@@ -102,6 +110,8 @@ std::optional<PluginListing> list_tables(const std::string& path) {
   }
   return hdf5(*table).list(table->file);
 }
+
+bool is_hdf5(const std::string& path) { return split(path).has_value(); }
 
 std::string file_of(const std::string& path) {
   const auto table = split(path);

@@ -111,6 +111,8 @@ class Hdf5Plugin final : public cli::FilePlugin {
     return table;
   }
 
+  void check_can_add(const cli::PluginPath& path) const override { hdf5::check_can_add(path); }
+
   std::unique_ptr<RowWriter> create_rows(const cli::PluginPath& path, DType dtype,
                                          std::int64_t rows, std::int64_t cols) const override {
     const ValueType* const type = type_of(dtype);

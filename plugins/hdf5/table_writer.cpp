@@ -1,5 +1,10 @@
 #include "table_writer.hpp"
 
+#include <filesystem>
+#include <system_error>
+
+#include "dataset.hpp"
+
 namespace nearfield::hdf5 {
 namespace {
 
@@ -17,19 +22,46 @@ Handle open_to_write(const ReplacedFile& replaced, const std::string& path) {
   return file;
 }
 
+std::string name_of(const cli::PluginPath& path) { return path.file + ":" + path.dataset; }
+
+// Nothing of the whole name is there, and of "a/b/c" a and a/b are groups or not there either.
+void check_free(const Handle& file, const cli::PluginPath& path) {
+  for (auto slash = path.dataset.find('/', 1);; slash = path.dataset.find('/', slash + 1)) {
+    const std::string part = path.dataset.substr(0, slash);
+    if (H5Lexists(file.get(), part.c_str(), H5P_DEFAULT) <= 0) {
+      return;
+    }
+    if (slash == std::string::npos) {
+      fail(ErrorCode::invalid_argument, "{}: the file has a dataset of this name: choose another",
+           name_of(path));
+    }
+    const Handle object(H5Oopen(file.get(), part.c_str(), H5P_DEFAULT), H5Oclose);
+    if (H5Iget_type(object.get()) != H5I_GROUP) {
+      fail(ErrorCode::invalid_argument,
+           "{}: cannot be added: '{}' is there, and no group: choose another name", name_of(path),
+           part);
+    }
+  }
+}
+
 }  // namespace
+
+void check_can_add(const cli::PluginPath& path) {
+  std::error_code ignored;
+  if (std::filesystem::status(path.file, ignored).type() == std::filesystem::file_type::not_found) {
+    return;
+  }
+  check_free(open_to_read(path.file), path);
+}
 
 TableWriter::TableWriter(const cli::PluginPath& path, const ValueType& type, std::int64_t rows,
                          std::int64_t cols)
-    : name_(path.file + ":" + path.dataset),
+    : name_(name_of(path)),
       rows_(rows),
       cols_(cols),
       replaced_(path.file),
       file_(open_to_write(replaced_, path.file)) {
-  if (H5Lexists(file_.get(), path.dataset.c_str(), H5P_DEFAULT) > 0) {
-    fail(ErrorCode::invalid_argument, "{}: the file has a dataset of this name: choose another",
-         name_);
-  }
+  check_free(file_, path);
   create(path.dataset, type);
 }
 

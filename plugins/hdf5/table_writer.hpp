@@ -11,6 +11,9 @@
 
 namespace nearfield::hdf5 {
 
+// Throws if a table of this name cannot be added to the file, as it is now; no file is fine.
+void check_can_add(const cli::PluginPath& path);
+
 class TableWriter {
  public:
   TableWriter(const cli::PluginPath& path, const ValueType& type, std::int64_t rows,

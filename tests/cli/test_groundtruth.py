@@ -43,7 +43,9 @@ class GroundTruth(CommandLine):
                          truth_file("sqeuclidean", queries, base, 5))
 
     def test_refuses_the_endings_of_other_formats(self):
-        for name in "t.ibin", "t.ivecs", "t.npy", "t.csv", "t.fbin", "t.fvecs":
+        for name in ("t.ibin", "t.ivecs", "t.npy", "t.csv", "t.fbin", "t.fvecs", "t.bvecs",
+                     "t.u8bin", "t.i8bin", "t.f16bin", "t.hdf5", "t.hdf5:neighbors",
+                     "t.h5:neighbors"):
             with self.subTest(name=name):
                 self.run_badly(*TRUTH, "--output", name, code=2, says=[name, ".bin", "knn"])
 

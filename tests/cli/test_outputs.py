@@ -33,10 +33,13 @@ class Outputs(CommandLine):
         self.path("there.npy").write_bytes(b"old")
         self.path("link.npy").symlink_to("there.npy")
         for one, other in (("a.npy", "a.npy"), ("a.npy", "sub/../a.npy"), ("there.npy", "link.npy"),
-                           ("/dev/stdout", "/dev/stdout")):
+                           ("/dev/stdout", "/dev/stdout"), ("/dev/stdout", "/dev/fd/1")):
             with self.subTest(one=one, other=other):
                 self.run_badly(*KNN, "--output", one, "--distances", other, code=2,
                                says=["--distances", "--output", other])
+
+    def test_nothing_is_kept_of_both(self):
+        self.run_well(*KNN, "--output", "/dev/null", "--distances", "/dev/null")
 
     def test_places_that_cannot_be_written(self):
         self.run_badly(*KNN, "--output", "nowhere/i.csv", code=1, says=["nowhere"])

@@ -157,6 +157,17 @@ class Convert(CommandTest):
         self.fail_with(1, ["out.ibin", "2147483648", "row 0, column 0"],
                        "convert", "large", "out.ibin", "--distances-to", "out.fbin")
 
+    def test_truth_gets_no_name_of_another_kind(self):
+        self.put("i.ibin", np.zeros((2, 2), "<i4"))
+        self.put("d.fbin", np.zeros((2, 2), "<f4"))
+        for name in ("t.npy", "t.ibin", "t.bvecs", "t.u8bin", "t.csv", "t.hdf5", "t.hdf5:x",
+                     "t.h5:x"):
+            with self.subTest(name=name):
+                self.fail_with(2, [name, "ground truth", ".bin"], "convert", "i.ibin", name,
+                               "--distances-from", "d.fbin")
+        self.succeed("convert", "i.ibin", "t.bin", "--distances-from", "d.fbin")
+        self.succeed("convert", "t.bin", "/dev/null", "--distances-to", "/dev/null")
+
     def test_options_that_do_not_apply(self):
         self.put("a.fbin", np.zeros((2, 2), "<f4"))
         self.put("a.ibin", np.zeros((2, 2), "<i4"))
@@ -168,8 +179,8 @@ class Convert(CommandTest):
             (1, ["d.npy", "3 x 2 f32", "2 x 2"], ["a.ibin", "b", "--distances-from", "d.npy"]),
             (2, ["--round", "--type"], ["a.fbin", "b.fbin", "--round"]),
             (2, ["'bf16'", "f32, f16"], ["a.fbin", "b.fbin", "--type", "bf16"]),
-            (2, ["'a.fbin'", "in place"], ["a.fbin", "a.fbin"]),
-            (2, ["'./a.fbin'", "in place"], ["a.fbin", "./a.fbin"]),
+            (2, ["'a.fbin'", "would replace the input"], ["a.fbin", "a.fbin"]),
+            (2, ["'./a.fbin'", "would replace the input"], ["a.fbin", "./a.fbin"]),
             (2, ["'-1'"], ["a.fbin", "b.fbin", "--first", "-1"]),
             (2, ["OUTPUT"], ["a.fbin"]),
             (1, ["none.fbin", "No such file"], ["none.fbin", "b.fbin"]),

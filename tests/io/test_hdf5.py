@@ -99,6 +99,40 @@ class Hdf5(CommandTest):
                 np.testing.assert_array_equal(self.read(f"{name}:theirs"), NEIGHBORS)
                 self.assertEqual(list(self.folder.glob(".nearfield.*")), [])
 
+    def test_outputs_are_checked_before_the_search(self):
+        """The base is not there: a search that had begun would say so."""
+        (self.folder / "page.h5").write_text("<!DOCTYPE html>")
+        (self.folder / "folder.h5").mkdir()
+        knn = ["knn", "--queries", "a.hdf5:test", "--base", "none.fbin"]
+        for path, says in (("a.hdf5:train", "a dataset of this name"),
+                           ("a.hdf5:train/x", "cannot"), ("page.h5:x", "HDF5"),
+                           ("folder.h5:x", "is a folder"), ("a.hdf5", "name one")):
+            for option in "--output", "--distances":
+                with self.subTest(path=path, option=option):
+                    self.fail_with(1, [path.split(":")[0], says], *knn, option, path)
+        self.fail_with(2, ["each needs its own"], *knn, "--output", "b.h5:x", "--distances",
+                       "./b.h5:x")
+
+    def test_outputs_of_convert_are_checked_before_it_reads(self):
+        other.write_truth(self.folder / "truth", NEIGHBORS)
+        self.fail_with(1, ["a.hdf5:train", "a dataset of this name"], "convert", "truth", "i.ibin",
+                       "--distances-to", "a.hdf5:train")
+        self.fail_with(1, ["a.hdf5:train", "a dataset of this name"], "convert", "none.fbin",
+                       "a.hdf5:train")
+        (self.folder / "dd.hdf5").mkdir()
+        self.fail_with(1, ["dd.hdf5", "is a folder"], "convert", "a.hdf5:train", "dd.hdf5:x")
+        (self.folder / "loop.hdf5").symlink_to("loop.hdf5")
+        self.fail_with(1, ["loop.hdf5:x: ", "symbolic links"], "convert", "a.hdf5:train", "loop.hdf5:x")
+        self.fail_with(1, ["File name too long"], "convert", "a.hdf5:train", "a" * 300 + ".hdf5:x")
+
+    def test_a_dataset_may_be_called_as_a_file(self):
+        self.succeed("knn", "--queries", "a.hdf5:test", "--base", "a.hdf5:train", "-k", "3",
+                     "--output", "k.hdf5:a.csv", "--distances", "k.hdf5:a.npy")
+        np.testing.assert_array_equal(self.read("k.hdf5:a.csv"), NEIGHBORS)
+        self.assertEqual(self.read("k.hdf5:a.npy").dtype, "f4")
+        self.fail_with(2, ["--offsets"], "range", "--queries", "a.hdf5:test", "--base",
+                       "a.hdf5:train", "--radius", "1", "--output", "k.hdf5:r.csv")
+
     def test_empty(self):
         self.succeed("convert", "a.hdf5:train", "b.h5:none", "--count", 0)
         self.assertEqual(self.read("b.h5:none").shape, (0, 2))
@@ -173,9 +207,9 @@ class Hdf5(CommandTest):
         shutil.copy(NEARFIELD, alone)
         beside = pathlib.Path(NEARFIELD).parent
 
-        def run(plugins):
-            done = subprocess.run([alone, "info", "a.hdf5"], cwd=self.folder, text=True,
-                                  capture_output=True, timeout=60,
+        def run(plugins, *arguments):
+            done = subprocess.run([alone, *(arguments or ("info", "a.hdf5"))], cwd=self.folder,
+                                  text=True, capture_output=True, timeout=60,
                                   env=os.environ | {"NEARFIELD_PLUGINS": plugins})
             return done.returncode, done.stderr
 
@@ -183,6 +217,8 @@ class Hdf5(CommandTest):
         self.assertEqual(code, 1)
         for part in "nearfield_hdf5.so", str(self.folder), "-DNEARFIELD_HDF5=ON", "NEARFIELD_PLUGINS":
             self.assertIn(part, said)
+        self.assertIn("nearfield_hdf5.so", run("", "knn", "--queries", "none.fbin", "--base",
+                                               "none.fbin", "--output", "new.hdf5:x")[1])
         self.assertEqual(run(f"/nowhere:{beside}"), (0, ""))
         (self.folder / "nearfield_hdf5.so").write_text("no library")
         self.assertIn("cannot load", run("")[1])
