@@ -220,7 +220,7 @@ Converted join_truth(const ConvertArguments& args, const FileInfo& input) {
   const std::vector<float> distances = read_distances(args, range, table.cols, table.rows);
   stop_if_interrupted(args.input);
   write_truth(args.output, part_of(table.ids, range, table.cols), distances, range.count,
-              table.cols);
+              table.cols, interrupt_token());
   return {range.count, table.cols, input.type, "truth"};
 }
 

@@ -8,6 +8,7 @@
 #include <nearfield/files.hpp>
 #include <nearfield/knn.hpp>
 
+#include "interrupt.hpp"
 #include "report.hpp"
 #include "search_commands.hpp"
 #include "search_run.hpp"
@@ -54,7 +55,8 @@ void run_groundtruth(const TruthArguments& args, Mode mode) {
     return knn(*input.queries, *input.base, options, watched);
   });
   if (args.output.ids.given()) {
-    write_truth(args.output.ids.path, found.ids, found.distances, found.queries, found.k);
+    write_truth(args.output.ids.path, found.ids, found.distances, found.queries, found.k,
+                interrupt_token());
   }
   print_outcome(task, outcome_of(found), args.output);
 }

@@ -42,6 +42,8 @@ CancelToken cancel_on_interrupt() {
   return result;
 }
 
+CancelToken interrupt_token() { return token(); }
+
 bool interrupted() { return token().cancelled(); }
 
 void stop_if_interrupted(const std::string& path) {

@@ -12,6 +12,9 @@ namespace nearfield::cli {
 // temporary file; the second of its kind ends the process, as if nothing had been said.
 CancelToken cancel_on_interrupt();
 
+// That token, for what is written after a search.
+CancelToken interrupt_token();
+
 // Whether such a signal has come: for what goes on after a search.
 bool interrupted();
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nearfield/error.hpp>
 
+#include "interrupt.hpp"
 #include "load_plugin.hpp"
 
 namespace nearfield::cli {
@@ -50,6 +51,21 @@ std::optional<PluginPath> table_of(const std::string& path) {
   return table;
 }
 
+// What reads the file; one that is no HDF5 may be something else that can be recognised.
+template <class Read>
+auto read_hdf5(const PluginPath& path, const Read& read) {
+  try {
+    return read(hdf5(path));
+  } catch (const Error& error) {
+    const auto what = error.code() == ErrorCode::corrupt_file ? recognise_file(path.file)
+                                                              : std::optional<std::string>();
+    if (!what) {
+      throw;
+    }
+    throw Error(error.code(), fmt::format("{}: {}", path.file, *what));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<RowSource> open_vectors(const std::string& path, const FileOptions& options) {
@@ -62,12 +78,15 @@ std::unique_ptr<RowSource> open_vectors(const std::string& path, const FileOptio
         ErrorCode::unsupported,
         fmt::format("{}: packed bits are not read from HDF5: convert it to a .u8bin", path));
   }
-  return hdf5(*table).open_rows(*table);
+  return read_hdf5(*table, [&](const FilePlugin& plugin) { return plugin.open_rows(*table); });
 }
 
 IdTable read_id_table(const std::string& path) {
   const auto table = table_of(path);
-  return table ? hdf5(*table).read_ids(*table) : read_ids(path);
+  if (!table) {
+    return read_ids(path);
+  }
+  return read_hdf5(*table, [&](const FilePlugin& plugin) { return plugin.read_ids(*table); });
 }
 
 void write_vectors(const std::string& path, MatrixView matrix) {
@@ -81,7 +100,7 @@ void write_id_table(const std::string& path, std::span<const std::int64_t> ids, 
   if (const auto table = table_of(path)) {
     hdf5(*table).write_ids(*table, ids, rows, cols);
   } else {
-    write_ids(path, ids, rows, cols);
+    write_ids(path, ids, rows, cols, interrupt_token());
   }
 }
 
@@ -89,7 +108,7 @@ std::unique_ptr<RowWriter> create_vectors(const std::string& path, DType dtype, 
                                           std::int64_t cols) {
   const auto table = table_of(path);
   return table ? hdf5(*table).create_rows(*table, dtype, rows, cols)
-               : create_rows(path, dtype, rows, cols);
+               : create_rows(path, dtype, rows, cols, interrupt_token());
 }
 
 void check_can_add(const std::string& path) {
@@ -100,7 +119,10 @@ void check_can_add(const std::string& path) {
 
 FileInfo describe_file(const std::string& path) {
   const auto table = table_of(path);
-  return table ? hdf5(*table).info(*table) : file_info(path);
+  if (!table) {
+    return file_info(path);
+  }
+  return read_hdf5(*table, [&](const FilePlugin& plugin) { return plugin.info(*table); });
 }
 
 std::optional<PluginListing> list_tables(const std::string& path) {
@@ -108,7 +130,7 @@ std::optional<PluginListing> list_tables(const std::string& path) {
   if (!table || !table->dataset.empty()) {
     return std::nullopt;
   }
-  return hdf5(*table).list(table->file);
+  return read_hdf5(*table, [&](const FilePlugin& plugin) { return plugin.list(table->file); });
 }
 
 bool is_hdf5(const std::string& path) { return split(path).has_value(); }

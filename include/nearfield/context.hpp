@@ -13,8 +13,8 @@
 namespace nearfield {
 
 // Copies share one flag. A search that sees it set stops within 50 ms with ErrorCode::cancelled;
-// what it cannot interrupt is the sorting of one query's neighbours or of a list of allowed ids,
-// which takes longer where there are more than half a million of them.
+// what it cannot interrupt is the sorting of one query's neighbours, of all pairs or of allowed
+// ids, which takes longer where there are more than half a million of them.
 class CancelToken {
  public:
   CancelToken() : flag_(std::make_shared<std::atomic<bool>>(false)) {}

@@ -35,6 +35,14 @@ class Hdf5(CommandTest):
         with h5py.File(self.folder / file) as hdf5:
             return hdf5[dataset][:]
 
+    def test_other_files_are_recognised(self):
+        (self.folder / "a.hdf5").write_text("version https://git-lfs.github.com/spec/v1\n"
+                                            "oid sha256:0\nsize 9\n")
+        (self.folder / "b.h5").write_text("<!DOCTYPE html><html></html>")
+        self.fail_with(1, ["a.hdf5", "git-lfs pointer"], "info", "a.hdf5")
+        self.fail_with(1, ["a.hdf5", "git-lfs pointer"], "convert", "a.hdf5:train", "a.fbin")
+        self.fail_with(1, ["b.h5", "HTML"], "info", "b.h5:train")
+
     def test_search(self):
         self.succeed("knn", "--queries", "a.hdf5:test", "--base", "a.hdf5:train", "-k", "3",
                      "--metric", "sqeuclidean", "--output", "i.ibin")
@@ -184,7 +192,7 @@ class Hdf5(CommandTest):
             (["a.hdf5:thin", "2 rows of 0 columns"], "a.hdf5:thin", "x.npy"),
             (["a.hdf5:wide", "65537", "65536"], "a.hdf5:wide", "x.npy"),
             (["a.hdf5:huge", "2199023255552", "1099511627776"], "a.hdf5:huge", "x.npy"),
-            (["page.h5", "not", "HDF5"], "page.h5:x", "x.npy"),
+            (["page.h5", "HTML"], "page.h5:x", "x.npy"),
             (["cut.h5", "cannot read as HDF5", "truncated"], "cut.h5:train", "x.npy"),
             (["none.h5", "No such file"], "none.h5:x", "x.npy"),
             (["a.hdf5:train", "a dataset of this name"], "a.hdf5:test", "a.hdf5:train"),

@@ -34,6 +34,18 @@ TEST(Power, IsWithinTwoUnitsOfTheLastPlace) {
   EXPECT_GT(worst, 0.4) << "a comparison that cannot fail";
 }
 
+TEST(Power, LargeExponentsCostSomeUnits) {
+  Random random(3);
+  double worst = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    const double p = 6 + 994 * random.uniform();
+    const double x = std::exp2((2 * random.uniform() - 1) * 1000 / p);
+    worst =
+        std::max(worst, error_in_units(any_power(x, p), std::pow(static_cast<long double>(x), p)));
+  }
+  EXPECT_LT(worst, 20) << "units of the last place";
+}
+
 TEST(Power, StaysCloseAtTheEndsOfTheRange) {
   Random random(2);
   for (int i = 0; i < 20'000; ++i) {
