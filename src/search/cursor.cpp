@@ -97,24 +97,21 @@ Neighbors KnnCursor::next_of(std::int64_t k, const Context& context) {
     return found;
   }
   Neighbors more = search(k - have, context);
+  more.exact = more.exact && ahead_.exact;
   std::vector<Neighbor> last = last_of(more);
-  const Stats stats = more.stats;
-  // Nothing is ahead, and there is nothing to keep: the pass found what is asked for.
-  const bool is_all = have == 0 && more.k == k;
-  Neighbors found =
-      is_all ? std::move(more) : side_by_side({ahead_, used_, have}, {more, 0, k - have});
-  found.stats = stats;
-  found.exact = found.exact && ahead_.exact;
-  // From here on nothing throws.
-  if (is_all) {
+  if (have == 0 && more.k == k) {  // what is asked for, and nothing to keep
     ahead_ = Neighbors();
-    ahead_.queries = found.queries;
-    ahead_.exact = found.exact;
+    ahead_.queries = more.queries;
+    ahead_.exact = more.exact;
     used_ = 0;
-  } else {
-    ahead_ = std::move(more);
-    used_ = k - have;
+    last_ = std::move(last);
+    return more;
   }
+  Neighbors found = side_by_side({ahead_, used_, have}, {more, 0, k - have});
+  found.stats = more.stats;
+  // From here on nothing throws.
+  ahead_ = std::move(more);
+  used_ = k - have;
   last_ = std::move(last);
   return found;
 }

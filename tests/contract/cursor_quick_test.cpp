@@ -49,7 +49,7 @@ TEST(Cursor, StepsAreThePartsOfOneAnswer) {
 }
 
 TEST(Cursor, SmallStepsNeedFewPasses) {
-  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 3000, 4, 1});
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 300, 4, 1});
   const MatrixRows rows(base);
   KnnCursor cursor(rows, rows);
   int passes = 0;

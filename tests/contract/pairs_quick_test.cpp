@@ -32,8 +32,8 @@ std::vector<PairsOptions> every_option() {
 
 TEST(Pairs, ThreadsPiecesAndLimitsDoNotMatter) {
   // Many equal distances, and rows whose pairs all are equal.
-  const Matrix rows = data::make_matrix({data::Kind::small_integers, DType::u8, 300, 5, 1});
-  const Matrix others = data::make_matrix({data::Kind::small_integers, DType::u8, 70, 5, 2});
+  const Matrix rows = data::make_matrix({data::Kind::small_integers, DType::u8, 120, 5, 1});
+  const Matrix others = data::make_matrix({data::Kind::small_integers, DType::u8, 40, 5, 2});
   const MatrixRows held(rows), held_others(others);
   const data::PiecewiseRows pieces(rows), pieces_others(others);
   for (const PairsOptions& options : every_option()) {
