@@ -1,0 +1,90 @@
+"""Exact similarity search.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> base = np.array([[0, 0], [1, 0], [0, 2], [3, 3], [1, 0]], dtype=np.float32)
+    >>> queries = np.array([[1, 1], [3, 2]], dtype=np.float32)
+    >>> distances, ids = nf.knn(queries, base, k=3, metric="euclidean")
+    >>> ids
+    array([[1, 4, 0],
+           [3, 1, 4]])
+
+Searches: `knn`, `within`, `graph`, `pairs`, `KnnCursor`; `select_k` for values you have already.
+What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`.
+Rows: arrays of any library, `bits` for packed bits, `open_rows` for files.
+Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
+"""
+
+from nearfield import _core
+from nearfield._cursor import KnnCursor
+from nearfield._errors import (
+    CancelledError,
+    CorruptFileError,
+    DeadlineError,
+    Error,
+    FileError,
+    InvalidArgumentError,
+    MemoryLimitError,
+    NotFiniteError,
+    UnsupportedError,
+)
+from nearfield._files import (
+    Truth,
+    read,
+    read_ids,
+    read_truth,
+    write,
+    write_ids,
+    write_truth,
+)
+from nearfield._info import MetricInfo, isas, metrics
+from nearfield._plans import plan_graph, plan_knn, plan_pairs, plan_within
+from nearfield._results import Neighbors, Pairs, Plan, Ranges, Selected, Stats
+from nearfield._rows import Bits, FileRows, bits, open_rows
+from nearfield._search import graph, knn, pairs, within
+from nearfield._select import select_k
+
+__version__ = _core.version()
+
+__all__ = [
+    "Bits",
+    "CancelledError",
+    "CorruptFileError",
+    "DeadlineError",
+    "Error",
+    "FileError",
+    "FileRows",
+    "InvalidArgumentError",
+    "KnnCursor",
+    "MemoryLimitError",
+    "MetricInfo",
+    "Neighbors",
+    "NotFiniteError",
+    "Pairs",
+    "Plan",
+    "Ranges",
+    "Selected",
+    "Stats",
+    "Truth",
+    "UnsupportedError",
+    "__version__",
+    "bits",
+    "graph",
+    "isas",
+    "knn",
+    "metrics",
+    "open_rows",
+    "pairs",
+    "plan_graph",
+    "plan_knn",
+    "plan_pairs",
+    "plan_within",
+    "read",
+    "read_ids",
+    "read_truth",
+    "select_k",
+    "within",
+    "write",
+    "write_ids",
+    "write_truth",
+]

@@ -1,0 +1,73 @@
+"""Neighbours without saying beforehand how many."""
+
+from __future__ import annotations
+
+from nearfield import _core
+from nearfield._arguments import flag, integer, text
+from nearfield._filters import FilterLike, take_filter
+from nearfield._results import Neighbors, make_neighbors
+from nearfield._rows import RowsLike, take_rows
+from nearfield._run import Progress, make_run
+
+
+class KnnCursor:
+    """The nearest rows of each query first, then more as they are asked for.
+
+    `next(10)` and `next(90)` together are `knn` with k=100, bit for bit.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> base = np.arange(10, dtype=np.float32).reshape(10, 1)
+    >>> cursor = nf.KnnCursor(base[:1], base)
+    >>> cursor.next(3).ids, cursor.next(2).ids
+    (array([[0, 1, 2]]), array([[3, 4]]))
+
+    The arguments are those of `knn`. The arrays are looked at in each step: leave them as they are.
+    """
+
+    def __init__(
+        self,
+        queries: RowsLike,
+        base: RowsLike,
+        metric: str = "sqeuclidean",
+        *,
+        filter: FilterLike = None,
+        exclude_self: bool = False,
+        check_finite: bool = False,
+        copy: bool = True,
+    ) -> None:
+        wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
+        allowed = take_filter(filter, rows.core.rows)
+        options = _core.KnnOptions(
+            0,  # next says how many
+            text("metric", metric),
+            allowed.core,
+            flag("exclude_self", exclude_self),
+            flag("check_finite", check_finite),
+        )
+        self._taken = (wanted, rows, allowed)
+        self._core = _core.KnnCursor(wanted.core, rows.core, options)
+
+    def next(
+        self,
+        k: int,
+        *,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+        isa: str | None = None,
+    ) -> Neighbors:
+        """The next k of each query; fewer where the rows come to an end.
+
+        A step that raises changes nothing and can be asked for again.
+        """
+        run = make_run(
+            threads=threads,
+            isa=isa,
+            memory_limit=memory_limit,
+            timeout=timeout,
+            progress=progress,
+            taken=self._taken,
+        )
+        return make_neighbors(self._core.next(integer("k", k), run))

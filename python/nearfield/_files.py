@@ -1,0 +1,92 @@
+"""Vector files, read whole and written. The ending of the name says the format."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
+
+import numpy as np
+
+from nearfield import _core
+from nearfield._arrays import DLPackArray, host_array
+from nearfield._errors import InvalidArgumentError
+from nearfield._rows import FileRows, RowsLike, take_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Buffer
+
+Path: TypeAlias = Union[str, "os.PathLike[str]"]
+
+
+class Truth(NamedTuple):
+    """big-ann's ground truth."""
+
+    ids: NDArray[np.int64]  # rows x k; -1 where a row had fewer
+    distances: NDArray[np.float32]  # rows x k
+
+
+def read(path: Path) -> NDArray[Any]:
+    """All rows of a .fbin, .f16bin, .u8bin, .i8bin, .fvecs, .bvecs or .npy, in the file's type.
+
+    Packed bits are read as uint8, and `bits` says how many there are. `open_rows` is for files
+    that do not fit into memory.
+    """
+    return _core.read(os.fsencode(path))
+
+
+def write(path: Path, rows: RowsLike) -> None:
+    """Writes rows in the format that the ending of the name says, which must hold their type.
+
+    The file is written beside the target and renamed: a reader sees the old file or the new one.
+
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rows.fbin")
+    ...     nf.write(path, np.eye(2, dtype=np.float32))
+    ...     nf.read(path)
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    if isinstance(rows, FileRows):
+        raise TypeError("rows is a FileRows, expected an array: read the file with nearfield.read")
+    _core.write(os.fsencode(path), take_rows("rows", rows, copy=True).core)
+
+
+def read_ids(path: Path) -> NDArray[np.int64]:
+    """The ids of a .ibin, .ivecs or .npy: rows x columns, -1 where a row had fewer."""
+    return _core.read_ids(os.fsencode(path))
+
+
+def write_ids(path: Path, ids: Buffer | DLPackArray) -> None:
+    """Writes ids, such as `Neighbors.ids`: int64 in a .npy, int32 in a .ibin or .ivecs."""
+    _core.write_ids(os.fsencode(path), _take_ids(ids))
+
+
+def read_truth(path: Path) -> Truth:
+    """Ids and distances of a ground-truth file of big-ann, whatever its name."""
+    return Truth(*_core.read_truth(os.fsencode(path)))
+
+
+def write_truth(path: Path, ids: Buffer | DLPackArray, distances: Buffer | DLPackArray) -> None:
+    """Writes a ground-truth file of big-ann: ids as uint32, then distances as float32."""
+    table = _take_ids(ids)
+    values, dtype = host_array("distances", distances)
+    if dtype != "float32" or values.shape != table.shape:
+        raise InvalidArgumentError(
+            f"distances has dtype {dtype} and shape {values.shape}, expected float32 of shape "
+            f"{table.shape}, that of the ids"
+        )
+    _core.write_truth(os.fsencode(path), table, np.ascontiguousarray(values))
+
+
+def _take_ids(given: Buffer | DLPackArray) -> NDArray[np.int64]:
+    array, dtype = host_array("ids", given)
+    if dtype not in ("int64", "int32") or array.ndim != 2:
+        raise InvalidArgumentError(
+            f"ids has dtype {dtype} and shape {array.shape}, expected int64 or int32 of shape "
+            "(rows, columns)"
+        )
+    return np.ascontiguousarray(array, dtype=np.int64)

@@ -1,0 +1,158 @@
+"""What searches return. Results sort by key, then by smaller id: the order is total."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy import float32, float64, int64
+    from numpy.typing import NDArray
+
+    from nearfield._core import Fields, FoundNeighbors, FoundPairs, FoundRanges
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run. `print(plan)` is for people."""
+
+    isa: str
+    filter: str  # what drops rows before their key is computed
+    kernel: str  # what computes keys: "sqeuclidean/f32/avx2"
+    selector: str  # what keeps the best
+    threads: int
+    query_batch: int  # queries answered in one pass over the base
+    base_chunk: int  # rows of the base in memory at a time
+    passes: int  # times the base is read
+    query_tile: int  # block handed to the kernels: queries x rows
+    row_tile: int
+    row_parts: int  # parts of the base searched side by side, then merged
+    pairs: int  # (query, row) pairs to look at
+    result_bytes: int
+    working_bytes: int  # everything else allocated while searching
+    text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What ran."""
+
+    plan: Plan
+    pairs_considered: int  # (query, row) pairs the filter looked at
+    pairs_verified: int  # pairs whose true key was computed
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Neighbors:
+    """The k nearest rows of each query. Unpacks as `distances, ids`.
+
+    Where fewer than k rows were found, `counts` says how many, and the rest is id -1, key and
+    distance +inf (distance -inf for a similarity).
+    """
+
+    ids: NDArray[int64]  # queries x k
+    distances: NDArray[float32]  # queries x k: what the metric reports, rounded
+    keys: NDArray[float64]  # queries x k: what is sorted, exact
+    counts: NDArray[int64]  # how many of the k were found, a query
+    exact: bool  # proven equal to the definition, not merely likely
+    stats: Stats
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return iter((self.distances, self.ids))
+
+    def __repr__(self) -> str:
+        queries, k = self.ids.shape
+        return f"Neighbors(queries={queries}, k={k}, exact={self.exact})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranges:
+    """All rows within a radius of each query: `result[i]` is the `(distances, ids)` of query i.
+
+    The arrays hold the results of all queries, one after the other: those of query i are
+    `offsets[i]` to `offsets[i + 1]`.
+    """
+
+    offsets: NDArray[int64]  # queries + 1
+    ids: NDArray[int64]
+    distances: NDArray[float32]
+    keys: NDArray[float64]
+    exact: bool
+    stats: Stats
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, query: int) -> tuple[NDArray[float32], NDArray[int64]]:
+        found = range(len(self))[query]  # negative numbers count from the end, as in a list
+        part = slice(self.offsets[found], self.offsets[found + 1])
+        return self.distances[part], self.ids[part]
+
+    def __iter__(self) -> Iterator[tuple[NDArray[float32], NDArray[int64]]]:
+        return (self[query] for query in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Ranges(queries={len(self)}, found={len(self.ids)}, exact={self.exact})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs:
+    """Pairs of rows, each once, the closest first."""
+
+    first: NDArray[int64]
+    second: NDArray[int64]
+    distances: NDArray[float32]
+    keys: NDArray[float64]
+    exact: bool
+    stats: Stats
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __repr__(self) -> str:
+        return f"Pairs(found={len(self)}, exact={self.exact})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selected:
+    """The k first values of each row. Unpacks as `values, ids`."""
+
+    ids: NDArray[int64]  # rows x k
+    values: NDArray[float64]  # rows x k
+    counts: NDArray[int64]  # how many of the k were found, a row
+    stats: Stats
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return iter((self.values, self.ids))
+
+    def __repr__(self) -> str:
+        rows, k = self.ids.shape
+        return f"Selected(rows={rows}, k={k})"
+
+
+def make_plan(fields: Fields) -> Plan:
+    return Plan(**fields)
+
+
+def make_stats(fields: Fields) -> Stats:
+    return Stats(**{**fields, "plan": make_plan(fields["plan"])})
+
+
+def make_neighbors(found: FoundNeighbors) -> Neighbors:
+    ids, distances, keys, counts, exact, stats = found
+    return Neighbors(ids, distances, keys, counts, exact, make_stats(stats))
+
+
+def make_ranges(found: FoundRanges) -> Ranges:
+    offsets, ids, distances, keys, exact, stats = found
+    return Ranges(offsets, ids, distances, keys, exact, make_stats(stats))
+
+
+def make_pairs(found: FoundPairs) -> Pairs:
+    first, second, distances, keys, exact, stats = found
+    return Pairs(first, second, distances, keys, exact, make_stats(stats))

@@ -1,0 +1,166 @@
+"""Rows to search: arrays, packed bits, files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+
+from nearfield import _core
+from nearfield._arguments import integer
+from nearfield._arrays import DLPackArray, HostArray, host_array
+from nearfield._errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+# The library's names of numpy's types.
+DTYPES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "uint8": "u8",
+    "int8": "i8",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """Packed bits, made by `bits`. `nbits` are used of each row of the array `packed`."""
+
+    packed: np.ndarray[Any, np.dtype[np.uint8]]
+    nbits: int
+
+
+def bits(packed: Buffer | DLPackArray, nbits: int) -> Bits:
+    """Marks an array of uint8 as packed bits, `nbits` a row: bytes are never guessed to be bits.
+
+    Bit j of a row is bit j % 8, the least significant first, of its byte j // 8. That is what
+    `numpy.packbits` gives with bitorder="little". Unused bits of the last byte must be zero.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> flags = np.array([[1, 0, 1, 1, 0, 0, 0, 0, 0, 1], [1, 0, 1, 1, 0, 0, 0, 0, 0, 0]], bool)
+    >>> rows = nf.bits(np.packbits(flags, axis=1, bitorder="little"), nbits=10)
+    >>> nf.knn(rows, rows, k=2, metric="hamming").distances
+    array([[0., 1.],
+           [0., 1.]], dtype=float32)
+
+    An array of one dimension is a filter: see `knn`.
+    """
+    array = host_array("packed", packed)
+    count = integer("nbits", nbits)
+    if array.dtype != "uint8":
+        raise InvalidArgumentError(
+            f"packed has dtype {array.dtype}, expected uint8: pack an array of bool with "
+            'numpy.packbits(packed, axis=-1, bitorder="little")'
+        )
+    shape = array.values.shape
+    if len(shape) not in (1, 2) or count < 0 or shape[-1] != (count + 7) // 8:
+        raise InvalidArgumentError(
+            f"packed has shape {shape}, expected (rows, {max(count + 7, 0) // 8}), the bytes of "
+            f"nbits={count}, or no first dimension for a filter"
+        )
+    return Bits(array.values, count)
+
+
+class FileRows:
+    """A vector file, made by `open_rows`: searched like an array, and read in pieces."""
+
+    def __init__(self, path: bytes, bit_count: int) -> None:
+        self._core = _core.open_rows(path, bit_count)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns; of packed bits, rows and bits."""
+        return self._core.rows, self._core.cols
+
+    @property
+    def dtype(self) -> str:
+        """f64, f32, f16, u8, i8 or bits."""
+        return self._core.dtype
+
+    def __len__(self) -> int:
+        return self._core.rows
+
+    def __repr__(self) -> str:
+        return f"FileRows(shape={self.shape}, dtype={self.dtype!r})"
+
+
+def open_rows(path: str | os.PathLike[str], bits: int = 0) -> FileRows:
+    """Opens a vector file to search it without reading all of it into memory.
+
+    The ending says the format: .fbin, .f16bin, .u8bin, .i8bin, .fvecs, .bvecs or .npy. With
+    `bits`, the bytes of a file of uint8 are packed bits, this many a row.
+    """
+    return FileRows(os.fsencode(path), integer("bits", bits))
+
+
+RowsLike: TypeAlias = Union["Buffer", DLPackArray, Bits, FileRows]
+
+
+@dataclass(frozen=True)
+class TakenRows:
+    core: _core.Rows
+    copied_bytes: int
+
+
+def take_rows(name: str, given: RowsLike, copy: bool) -> TakenRows:
+    if isinstance(given, FileRows):
+        return TakenRows(given._core, 0)
+    if isinstance(given, Bits):
+        return _take(name, given.packed, "bits", given.nbits, copy)
+    array = host_array(name, given)
+    cols = array.values.shape[1] if array.values.ndim == 2 else 0
+    return _take(name, array.values, _dtype_of(name, array), cols, copy)
+
+
+def _dtype_of(name: str, array: HostArray) -> str:
+    if dtype := DTYPES.get(array.dtype):
+        return dtype
+    if array.dtype == "bool":
+        advice = (
+            "search packed bits, as in nearfield.bits(numpy.packbits("
+            f'{name}, axis=1, bitorder="little"), nbits={name}.shape[1])'
+        )
+    elif array.values.dtype.kind in "iu":
+        advice = (
+            f"convert with {name}.astype(numpy.float64), which holds every integer up to 2**53, "
+            "or to float32, uint8 or int8 if they hold the values"
+        )
+    else:
+        advice = f"convert with {name}.astype(numpy.float32)"
+    raise InvalidArgumentError(
+        f"{name} has dtype {array.dtype}, expected one of {', '.join(DTYPES)}: {advice}"
+    )
+
+
+def _take(name: str, array: np.ndarray[Any, Any], dtype: str, cols: int, copy: bool) -> TakenRows:
+    if array.ndim != 2:
+        advice = f": for one row, write {name}.reshape(1, -1)" if array.ndim == 1 else ""
+        raise InvalidArgumentError(
+            f"{name} has shape {array.shape}, expected (rows, columns){advice}"
+        )
+    if in_place(array):
+        return TakenRows(_core.Rows(array, dtype, cols), 0)
+    if not copy:
+        raise InvalidArgumentError(
+            f"{name} of shape {array.shape} and strides {array.strides} cannot be searched in "
+            f"place, and copy=False forbids a copy: pass numpy.array({name}, order='C')"
+        )
+    copied = np.array(array, order="C")
+    return TakenRows(_core.Rows(copied, dtype, cols), copied.nbytes)
+
+
+def in_place(array: np.ndarray[Any, Any]) -> bool:
+    """Whether rows follow each other at a stride, each with its values side by side."""
+    rows, cols = array.shape
+    row_stride, col_stride = array.strides
+    return bool(
+        array.flags.aligned
+        and (cols <= 1 or col_stride == array.itemsize)
+        and (rows <= 1 or row_stride >= cols * array.itemsize)
+    )

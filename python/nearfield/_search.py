@@ -1,0 +1,223 @@
+"""The searches."""
+
+from __future__ import annotations
+
+from nearfield import _core
+from nearfield._arguments import flag, integer, real, text
+from nearfield._filters import FilterLike, take_filter
+from nearfield._results import Neighbors, Pairs, Ranges, make_neighbors, make_pairs, make_ranges
+from nearfield._rows import RowsLike, take_rows
+from nearfield._run import Progress, make_run
+
+
+def knn(
+    queries: RowsLike,
+    base: RowsLike,
+    k: int = 10,
+    metric: str = "sqeuclidean",
+    *,
+    filter: FilterLike = None,
+    exclude_self: bool = False,
+    check_finite: bool = False,
+    copy: bool = True,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
+    isa: str | None = None,
+) -> Neighbors:
+    """The k nearest rows of the base, for each query.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> base = np.array([[0, 0], [1, 0], [0, 2], [3, 3], [1, 0]], dtype=np.float32)
+    >>> queries = np.array([[1, 1], [3, 2]], dtype=np.float32)
+    >>> distances, ids = nf.knn(queries, base, k=3, metric="euclidean")
+    >>> ids
+    array([[1, 4, 0],
+           [3, 1, 4]])
+    >>> distances
+    array([[1.       , 1.       , 1.4142135],
+           [1.       , 2.828427 , 2.828427 ]], dtype=float32)
+
+    Rows are arrays of numpy, torch or anything else with the buffer protocol or DLPack, on the
+    host: float64, float32, float16, bfloat16, uint8 or int8, searched as they are; or packed bits
+    by `bits`, or a file by `open_rows`. Queries and base may differ in type if one holds every
+    value of the other.
+
+    metric: a name of `metrics`, or "lp:1.5" for another exponent. For a similarity (inner_product,
+        cosine) the largest comes first.
+    filter: which rows may be returned: a mask of bool, one for each row; ids of rows, as integers;
+        or packed bits of one dimension, by `bits`.
+    exclude_self: query i is row i of the base, and is not its own neighbour.
+    check_finite: a NaN or an infinity is an error, instead of a row that is never returned.
+    copy: rows of an array must lie at a stride, each with its values side by side, as they do in C
+        order. Another array, such as one in Fortran order, is copied once; False forbids it.
+    threads: 0 is every core that this process may use.
+    memory_limit: most bytes to allocate, results and copies included: a number, or "512M". Work is
+        cut to fit.
+    timeout: seconds, after which `DeadlineError` is raised.
+    progress: True for a bar on stderr, or a callable(done, total), called in this thread a few
+        times a second. What it raises ends the search.
+    isa: one of `isas`; the best one if None. Results are the same bits on all of them.
+
+    The search runs without the GIL, and Ctrl-C ends it.
+    """
+    wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
+    allowed = take_filter(filter, rows.core.rows)
+    options = _core.KnnOptions(
+        integer("k", k),
+        text("metric", metric),
+        allowed.core,
+        flag("exclude_self", exclude_self),
+        flag("check_finite", check_finite),
+    )
+    run = make_run(
+        threads=threads,
+        isa=isa,
+        memory_limit=memory_limit,
+        timeout=timeout,
+        progress=progress,
+        taken=(wanted, rows, allowed),
+    )
+    return make_neighbors(_core.knn(wanted.core, rows.core, options, run))
+
+
+def within(
+    queries: RowsLike,
+    base: RowsLike,
+    radius: float,
+    metric: str = "sqeuclidean",
+    *,
+    filter: FilterLike = None,
+    exclude_self: bool = False,
+    check_finite: bool = False,
+    copy: bool = True,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
+    isa: str | None = None,
+) -> Ranges:
+    """All rows of the base within a radius of each query, the radius included.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> base = np.array([[0, 0], [1, 0], [0, 2], [3, 3], [1, 0]], dtype=np.float32)
+    >>> found = nf.within(base[:1], base, radius=1, metric="euclidean")
+    >>> distances, ids = found[0]
+    >>> ids
+    array([0, 1, 4])
+
+    radius: in what the metric reports; for a similarity, rows at least this similar are found.
+
+    The other arguments are those of `knn`.
+    """
+    wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
+    allowed = take_filter(filter, rows.core.rows)
+    options = _core.WithinOptions(
+        real("radius", radius),
+        text("metric", metric),
+        allowed.core,
+        flag("exclude_self", exclude_self),
+        flag("check_finite", check_finite),
+    )
+    run = make_run(
+        threads=threads,
+        isa=isa,
+        memory_limit=memory_limit,
+        timeout=timeout,
+        progress=progress,
+        taken=(wanted, rows, allowed),
+    )
+    return make_ranges(_core.within(wanted.core, rows.core, options, run))
+
+
+def graph(
+    rows: RowsLike,
+    k: int = 10,
+    metric: str = "sqeuclidean",
+    *,
+    filter: FilterLike = None,
+    check_finite: bool = False,
+    copy: bool = True,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
+    isa: str | None = None,
+) -> Neighbors:
+    """The k nearest other rows, for each row: a copy of a row is a neighbour, the row itself not.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> rows = np.array([[0, 0], [1, 0], [0, 2], [3, 3], [1, 0]], dtype=np.float32)
+    >>> nf.graph(rows, k=1).ids.ravel()
+    array([1, 4, 0, 2, 1])
+
+    The other arguments are those of `knn`.
+    """
+    taken = take_rows("rows", rows, copy)
+    allowed = take_filter(filter, taken.core.rows)
+    options = _core.GraphOptions(
+        integer("k", k),
+        text("metric", metric),
+        allowed.core,
+        flag("check_finite", check_finite),
+    )
+    run = make_run(
+        threads=threads,
+        isa=isa,
+        memory_limit=memory_limit,
+        timeout=timeout,
+        progress=progress,
+        taken=(taken, allowed),
+    )
+    return make_neighbors(_core.graph(taken.core, options, run))
+
+
+def pairs(
+    rows: RowsLike,
+    other: RowsLike | None = None,
+    *,
+    radius: float | None = None,
+    count: int | None = None,
+    metric: str = "sqeuclidean",
+    check_finite: bool = False,
+    copy: bool = True,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
+    isa: str | None = None,
+) -> Pairs:
+    """The closest pairs of two different rows; with `other`, of a row and a row of the other set.
+
+    All within `radius`, the `count` closest, or both: at least one of them is given.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> rows = np.array([[0, 0], [1, 0], [0, 2], [3, 3], [1, 0]], dtype=np.float32)
+    >>> found = nf.pairs(rows, count=2)
+    >>> list(zip(found.first.tolist(), found.second.tolist(), found.distances.tolist()))
+    [(1, 4, 0.0), (0, 1, 1.0)]
+
+    The other arguments are those of `knn`.
+    """
+    first = take_rows("rows", rows, copy)
+    second = None if other is None else take_rows("other", other, copy)
+    options = _core.PairsOptions(
+        None if radius is None else real("radius", radius),
+        None if count is None else integer("count", count),
+        text("metric", metric),
+        flag("check_finite", check_finite),
+    )
+    run = make_run(
+        threads=threads,
+        isa=isa,
+        memory_limit=memory_limit,
+        timeout=timeout,
+        progress=progress,
+        taken=(first, second) if second else (first,),
+    )
+    return make_pairs(_core.pairs(first.core, second.core if second else None, options, run))

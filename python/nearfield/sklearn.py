@@ -1,0 +1,211 @@
+"""A scikit-learn estimator on exact searches: the only module that imports scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+import nearfield
+from nearfield._arguments import integer, real, text
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Found = NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
+
+
+class _Distance(NamedTuple):
+    """One of scikit-learn's distances, by a metric of ours."""
+
+    metric: str
+    of_keys: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    radius: Callable[[float], float] = lambda radius: radius
+
+
+_EUCLIDEAN = _Distance("euclidean", np.sqrt)
+_MANHATTAN = _Distance("l1", np.array)
+_CHEBYSHEV = _Distance("linf", np.array)
+_DISTANCES = {
+    "euclidean": _EUCLIDEAN,
+    "l2": _EUCLIDEAN,
+    "sqeuclidean": _Distance("sqeuclidean", np.array),
+    "manhattan": _MANHATTAN,
+    "cityblock": _MANHATTAN,
+    "l1": _MANHATTAN,
+    "chebyshev": _CHEBYSHEV,
+    "infinity": _CHEBYSHEV,
+    # Ours is a similarity, its key the negation.
+    "cosine": _Distance("cosine", lambda keys: 1 + keys, lambda radius: 1 - radius),
+}
+
+
+def _distance(metric: str, p: float) -> _Distance:
+    if text("metric", metric) == "minkowski":
+        exponent = real("p", p)
+        special = {1.0: _MANHATTAN, 2.0: _EUCLIDEAN, np.inf: _CHEBYSHEV}.get(exponent)
+        return special or _Distance(f"lp:{exponent!r}", lambda keys: keys ** (1 / exponent))
+    if metric not in _DISTANCES:
+        raise nearfield.InvalidArgumentError(
+            f"metric is {metric!r}, expected one of minkowski, {', '.join(_DISTANCES)}"
+        )
+    return _DISTANCES[metric]
+
+
+class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
+    """scikit-learn's NearestNeighbors, exact, with ties in order of the row.
+
+    >>> import numpy as np
+    >>> from nearfield.sklearn import NearestNeighbors
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
+    >>> distances, ids = NearestNeighbors(n_neighbors=2).fit(X).kneighbors([[0.9, 0.1]])
+    >>> ids
+    array([[1, 0]])
+
+    metric: minkowski (with `p`), euclidean, l2, sqeuclidean, manhattan, cityblock, l1, chebyshev,
+        infinity or cosine. Distances are float64, made of the exact keys.
+    n_jobs: threads as joblib counts them; None is every core.
+
+    float32 is searched as float32 and everything else as float64. A NaN is an error, and so are
+    more neighbours than rows.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 5,
+        radius: float = 1.0,
+        metric: str = "minkowski",
+        p: float = 2,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.metric = metric
+        self.p = p
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None) -> NearestNeighbors:
+        """Keeps the rows to search. y is there for scikit-learn's pipelines, and not looked at."""
+        rows = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
+        _distance(self.metric, self.p)
+        self._fit_X = rows
+        self.n_samples_fit_ = rows.shape[0]
+        return self
+
+    def kneighbors(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+    ) -> Found:
+        """`distances, ids` of the nearest rows; without X, of every fitted row among the others."""
+        k = self._check_k(X, n_neighbors)
+        distance = _distance(self.metric, self.p)
+        if X is None:
+            found = nearfield.graph(self._fit_X, k, distance.metric, threads=self._threads())
+        else:
+            found = nearfield.knn(
+                self._queries(X), self._fit_X, k, distance.metric, threads=self._threads()
+            )
+        return (distance.of_keys(found.keys), found.ids) if return_distance else found.ids
+
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> Found:
+        """`distances, ids` of all rows within the radius, an array for each query.
+
+        They are sorted, whatever `sort_results` says.
+        """
+        found, distances = self._within(X, radius)
+        ids = _arrays_of(found.ids, found.offsets)
+        return (_arrays_of(distances, found.offsets), ids) if return_distance else ids
+
+    def kneighbors_graph(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        mode: str = "connectivity",
+    ) -> csr_matrix:
+        """The nearest rows as a sparse matrix of ones, or of distances with mode="distance"."""
+        _check_mode(mode)
+        distances, ids = self.kneighbors(X, n_neighbors)
+        offsets = np.arange(0, ids.size + 1, max(ids.shape[1], 1))
+        return self._sparse(distances.ravel(), ids.ravel(), offsets, mode)
+
+    def radius_neighbors_graph(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        mode: str = "connectivity",
+        sort_results: bool = False,
+    ) -> csr_matrix:
+        """All rows within the radius, as `kneighbors_graph`. Sorted, as `radius_neighbors`."""
+        _check_mode(mode)
+        found, distances = self._within(X, radius)
+        return self._sparse(distances, found.ids, found.offsets, mode)
+
+    def _within(
+        self, X: ArrayLike | None, radius: float | None
+    ) -> tuple[nearfield.Ranges, NDArray[np.float64]]:
+        check_is_fitted(self)
+        distance = _distance(self.metric, self.p)
+        found = nearfield.within(
+            self._fit_X if X is None else self._queries(X),
+            self._fit_X,
+            distance.radius(real("radius", self.radius if radius is None else radius)),
+            distance.metric,
+            exclude_self=X is None,
+            threads=self._threads(),
+        )
+        return found, distance.of_keys(found.keys)
+
+    def _queries(self, X: ArrayLike) -> NDArray[Any]:
+        queries: NDArray[Any] = validate_data(
+            self, X, dtype=[np.float64, np.float32], order="C", reset=False
+        )
+        return queries
+
+    def _check_k(self, X: ArrayLike | None, n_neighbors: int | None) -> int:
+        check_is_fitted(self)
+        k = integer("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors)
+        most = self.n_samples_fit_ - (X is None)
+        if not 0 < k <= most:
+            raise nearfield.InvalidArgumentError(
+                f"n_neighbors is {k}, expected 1 to {most}: Expected n_neighbors <= n_samples_fit, "
+                f"but n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}"
+            )
+        return k
+
+    def _threads(self) -> int:
+        return 0 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+
+    def _sparse(
+        self, distances: NDArray[Any], ids: NDArray[Any], offsets: NDArray[Any], mode: str
+    ) -> csr_matrix:
+        values = distances if mode == "distance" else np.ones(len(ids))
+        return csr_matrix((values, ids, offsets), shape=(len(offsets) - 1, self.n_samples_fit_))
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise nearfield.InvalidArgumentError(
+            f"mode is {mode!r}, expected 'connectivity' or 'distance'"
+        )
+
+
+def _arrays_of(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[Any]:
+    """An array of arrays, one for each query."""
+    parts = np.empty(len(offsets) - 1, dtype=object)
+    for query in range(len(parts)):
+        parts[query] = values[offsets[query] : offsets[query + 1]]
+    return parts

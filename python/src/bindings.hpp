@@ -1,0 +1,21 @@
+// The parts of the extension module nearfield._core. It is private to the package: the Python files
+// beside it check arguments and word the errors, so that what arrives here has the right types.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace nearfield::python {
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& module);
+void bind_info(nb::module_& module);
+void bind_rows(nb::module_& module);
+void bind_filter(nb::module_& module);
+void bind_run(nb::module_& module);
+void bind_searches(nb::module_& module);
+void bind_cursor(nb::module_& module);
+void bind_select(nb::module_& module);
+void bind_files(nb::module_& module);
+
+}  // namespace nearfield::python

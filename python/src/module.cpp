@@ -1,0 +1,14 @@
+#include "bindings.hpp"
+
+NB_MODULE(_core, module) {
+  using namespace nearfield::python;
+  bind_errors(module);
+  bind_info(module);
+  bind_rows(module);
+  bind_filter(module);
+  bind_run(module);
+  bind_searches(module);
+  bind_cursor(module);
+  bind_select(module);
+  bind_files(module);
+}

@@ -1,0 +1,81 @@
+#include "rows.hpp"
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/string_view.h>
+#include <nearfield/files.hpp>
+
+#include "bindings.hpp"
+
+namespace nearfield::python {
+namespace {
+
+// Two Python threads may search one file; RowSource::read is for one at a time.
+class OneReaderAtATime final : public RowSource {
+ public:
+  explicit OneReaderAtATime(std::unique_ptr<RowSource> file) : file_(std::move(file)) {}
+
+  DType dtype() const override { return file_->dtype(); }
+  std::int64_t rows() const override { return file_->rows(); }
+  std::int64_t cols() const override { return file_->cols(); }
+  std::optional<MatrixView> in_memory() const override { return file_->in_memory(); }
+  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override {
+    const std::scoped_lock lock(mutex_);
+    file_->read(first, count, into, at);
+  }
+
+ private:
+  std::unique_ptr<RowSource> file_;
+  mutable std::mutex mutex_;
+};
+
+// The bits of an array of bfloat16, which numpy has no type for; None for any other type.
+nb::object bfloat16_bits(const Array& array) {
+  if (array.dtype() !=
+      nb::dlpack::dtype{static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1}) {
+    return nb::none();
+  }
+  const nb::capsule owner(new Array(array),
+                          [](void* kept) noexcept { delete static_cast<Array*>(kept); });
+  std::vector<std::size_t> shape(array.ndim());
+  std::vector<std::int64_t> strides(array.ndim());
+  for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
+    shape[axis] = array.shape(axis);
+    strides[axis] = array.stride(axis);
+  }
+  return nb::cast(nb::ndarray<nb::numpy, const std::uint16_t>(array.data(), array.ndim(),
+                                                              shape.data(), owner, strides.data()));
+}
+
+}  // namespace
+
+Rows::Rows(Array array, DType dtype, std::int64_t cols)
+    : array_(std::move(array)),
+      source_(std::make_unique<MatrixRows>(MatrixView(array_.data(), dtype,
+                                                      static_cast<std::int64_t>(array_.shape(0)),
+                                                      cols, row_stride(array_)))) {}
+
+Rows::Rows(const std::string& path, std::int64_t bits)
+    : source_(std::make_unique<OneReaderAtATime>(open_rows(path, {.bits = bits}))) {}
+
+void bind_rows(nb::module_& module) {
+  nb::class_<Rows>(module, "Rows")
+      .def("__init__",
+           [](Rows* self, Array array, std::string_view dtype, std::int64_t cols) {
+             new (self) Rows(std::move(array), parse_dtype(dtype), cols);
+           })
+      .def_prop_ro("rows", [](const Rows& self) { return self.source().rows(); })
+      .def_prop_ro("cols", [](const Rows& self) { return self.source().cols(); })
+      .def_prop_ro("dtype", [](const Rows& self) { return to_string(self.source().dtype()); });
+  module.def("open_rows", [](const nb::bytes& path, std::int64_t bits) {
+    return new Rows(std::string(path.c_str(), path.size()), bits);
+  });
+  module.def("bfloat16_bits", bfloat16_bits);
+}
+
+}  // namespace nearfield::python

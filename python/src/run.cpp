@@ -1,0 +1,41 @@
+#include "run.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+
+namespace nearfield::python {
+
+Run::Run(int threads, std::optional<std::string> isa, std::optional<std::int64_t> memory_limit,
+         std::optional<double> timeout_seconds, nb::object progress)
+    : progress_(std::move(progress)) {
+  context_.threads = threads;
+  if (isa) {
+    context_.isa = parse_isa(*isa);
+  }
+  context_.memory_limit = memory_limit;
+  if (timeout_seconds) {
+    context_.deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                               std::chrono::duration<double>(*timeout_seconds));
+  }
+}
+
+void ProgressRelay::pass_on() {
+  const std::int64_t done = done_.load(std::memory_order_acquire);
+  if (done != passed_on_) {
+    passed_on_ = done;
+    callable_(done, total_.load(std::memory_order_relaxed));
+  }
+}
+
+void bind_run(nb::module_& module) {
+  nb::class_<Run>(module, "Run")
+      .def(nb::init<int, std::optional<std::string>, std::optional<std::int64_t>,
+                    std::optional<double>, nb::object>(),
+           nb::arg("threads"), nb::arg("isa").none(), nb::arg("memory_limit").none(),
+           nb::arg("timeout").none(), nb::arg("progress").none());
+}
+
+}  // namespace nearfield::python

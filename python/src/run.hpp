@@ -1,0 +1,89 @@
+// How a call runs, and a search that Python can interrupt.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+#include <nearfield/context.hpp>
+
+namespace nearfield::python {
+
+namespace nb = nanobind;
+
+// The time between two looks at signals: with the 50 ms in which a cancelled search stops, Ctrl-C
+// takes less than 100 ms.
+inline constexpr std::chrono::milliseconds kPoll{20};
+
+class Run {
+ public:
+  Run(int threads, std::optional<std::string> isa, std::optional<std::int64_t> memory_limit,
+      std::optional<double> timeout_seconds, nb::object progress);
+
+  // Without a cancel token or progress of its own.
+  Context context() const { return context_; }
+  const nb::object& progress() const { return progress_; }
+
+ private:
+  Context context_;
+  nb::object progress_;  // callable(done, total), or None
+};
+
+// Hands what a search reports in its threads to a Python callable in the caller's.
+class ProgressRelay {
+ public:
+  explicit ProgressRelay(const nb::object& callable) : callable_(callable) {}
+
+  void store(const Progress& progress) {
+    total_.store(progress.total, std::memory_order_relaxed);
+    done_.store(progress.done, std::memory_order_release);
+  }
+
+  // Needs the GIL. Calls if something was stored since the last time.
+  void pass_on();
+
+ private:
+  const nb::object& callable_;
+  std::atomic<std::int64_t> done_{-1};
+  std::atomic<std::int64_t> total_{0};
+  std::int64_t passed_on_ = -1;
+};
+
+// `search(context)` runs in a thread of its own, without the GIL. The calling thread waits: signals
+// are handled in Python's main thread only, and the progress callable belongs to the caller's
+// thread. What a signal handler or the callable raises ends the search and is thrown from here.
+template <class Search>
+auto run_search(const Run& run, const Search& search) {
+  Context context = run.context();
+  ProgressRelay relay(run.progress());
+  if (!run.progress().is_none()) {
+    context.progress = [&relay](const Progress& progress) { relay.store(progress); };
+  }
+  auto found = std::async(std::launch::async, [&] { return search(std::as_const(context)); });
+  {
+    const nb::gil_scoped_release released;
+    while (found.wait_for(kPoll) != std::future_status::ready) {
+      try {
+        const nb::gil_scoped_acquire acquired;
+        if (PyErr_CheckSignals() != 0) {
+          throw nb::python_error();
+        }
+        relay.pass_on();
+      } catch (...) {
+        context.cancel.cancel();
+        found.wait();
+        throw;
+      }
+    }
+  }
+  auto result = found.get();
+  relay.pass_on();
+  return result;
+}
+
+}  // namespace nearfield::python

@@ -1,0 +1,150 @@
+// knn, within, graph and pairs, and their plans.
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+#include <nearfield/graph.hpp>
+#include <nearfield/knn.hpp>
+#include <nearfield/pairs.hpp>
+#include <nearfield/within.hpp>
+
+#include "bindings.hpp"
+#include "filter.hpp"
+#include "results.hpp"
+#include "rows.hpp"
+#include "run.hpp"
+
+namespace nearfield::python {
+namespace {
+
+// The options look at the filter's memory: each keeps its filter alive.
+using KeepFilter = nb::keep_alive<1, 4>;
+
+RowFilter view_of(const Filter* filter) { return filter != nullptr ? filter->view() : RowFilter(); }
+
+void bind_options(nb::module_& module) {
+  nb::class_<KnnOptions>(module, "KnnOptions")
+      .def(
+          "__init__",
+          [](KnnOptions* self, std::int64_t k, std::string_view metric, const Filter* filter,
+             bool exclude_self, bool check_finite) {
+            new (self) KnnOptions{.k = k,
+                                  .metric = parse_metric(metric),
+                                  .filter = view_of(filter),
+                                  .exclude_self = exclude_self,
+                                  .check_finite = check_finite};
+          },
+          KeepFilter(), nb::arg("k"), nb::arg("metric"), nb::arg("filter").none(),
+          nb::arg("exclude_self"), nb::arg("check_finite"));
+  nb::class_<WithinOptions>(module, "WithinOptions")
+      .def(
+          "__init__",
+          [](WithinOptions* self, double radius, std::string_view metric, const Filter* filter,
+             bool exclude_self, bool check_finite) {
+            new (self) WithinOptions{.radius = radius,
+                                     .metric = parse_metric(metric),
+                                     .filter = view_of(filter),
+                                     .exclude_self = exclude_self,
+                                     .check_finite = check_finite};
+          },
+          KeepFilter(), nb::arg("radius"), nb::arg("metric"), nb::arg("filter").none(),
+          nb::arg("exclude_self"), nb::arg("check_finite"));
+  nb::class_<GraphOptions>(module, "GraphOptions")
+      .def(
+          "__init__",
+          [](GraphOptions* self, std::int64_t k, std::string_view metric, const Filter* filter,
+             bool check_finite) {
+            new (self) GraphOptions{.k = k,
+                                    .metric = parse_metric(metric),
+                                    .filter = view_of(filter),
+                                    .check_finite = check_finite};
+          },
+          KeepFilter(), nb::arg("k"), nb::arg("metric"), nb::arg("filter").none(),
+          nb::arg("check_finite"));
+  nb::class_<PairsOptions>(module, "PairsOptions")
+      .def(
+          "__init__",
+          [](PairsOptions* self, std::optional<double> radius, std::optional<std::int64_t> count,
+             std::string_view metric, bool check_finite) {
+            new (self) PairsOptions{.radius = radius,
+                                    .count = count,
+                                    .metric = parse_metric(metric),
+                                    .check_finite = check_finite};
+          },
+          nb::arg("radius").none(), nb::arg("count").none(), nb::arg("metric"),
+          nb::arg("check_finite"));
+}
+
+nb::tuple run_knn(const Rows& queries, const Rows& base, const KnnOptions& options,
+                  const Run& run) {
+  return to_python(run_search(run, [&](const Context& context) {
+    return knn(queries.source(), base.source(), options, context);
+  }));
+}
+
+nb::tuple run_graph(const Rows& rows, const GraphOptions& options, const Run& run) {
+  return to_python(run_search(
+      run, [&](const Context& context) { return graph(rows.source(), options, context); }));
+}
+
+nb::tuple run_within(const Rows& queries, const Rows& base, const WithinOptions& options,
+                     const Run& run) {
+  Ranges found = run_search(run, [&](const Context& context) {
+    return within(queries.source(), base.source(), options, context);
+  });
+  return nb::make_tuple(take(std::move(found.offsets)), take(std::move(found.ids)),
+                        take(std::move(found.distances)), take(std::move(found.keys)), found.exact,
+                        to_python(found.stats));
+}
+
+// One set if `second` is null, else two.
+nb::tuple run_pairs(const Rows& first, const Rows* second, const PairsOptions& options,
+                    const Run& run) {
+  Pairs found = run_search(run, [&](const Context& context) {
+    return second == nullptr ? pairs(first.source(), options, context)
+                             : pairs(first.source(), second->source(), options, context);
+  });
+  return nb::make_tuple(take(std::move(found.first)), take(std::move(found.second)),
+                        take(std::move(found.distances)), take(std::move(found.keys)), found.exact,
+                        to_python(found.stats));
+}
+
+void bind_plans(nb::module_& module) {
+  module.def("plan_knn",
+             [](const Rows& queries, const Rows& base, const KnnOptions& options, const Run& run) {
+               return to_python(plan_knn(queries.source(), base.source(), options, run.context()));
+             });
+  module.def("plan_within", [](const Rows& queries, const Rows& base, const WithinOptions& options,
+                               const Run& run) {
+    return to_python(plan_within(queries.source(), base.source(), options, run.context()));
+  });
+  module.def("plan_graph", [](const Rows& rows, const GraphOptions& options, const Run& run) {
+    return to_python(plan_graph(rows.source(), options, run.context()));
+  });
+  module.def(
+      "plan_pairs",
+      [](const Rows& first, const Rows* second, const PairsOptions& options, const Run& run) {
+        const Context context = run.context();
+        return to_python(second == nullptr
+                             ? plan_pairs(first.source(), options, context)
+                             : plan_pairs(first.source(), second->source(), options, context));
+      },
+      nb::arg("first"), nb::arg("second").none(), nb::arg("options"), nb::arg("run"));
+}
+
+}  // namespace
+
+void bind_searches(nb::module_& module) {
+  bind_options(module);
+  module.def("knn", run_knn);
+  module.def("within", run_within);
+  module.def("graph", run_graph);
+  module.def("pairs", run_pairs, nb::arg("first"), nb::arg("second").none(), nb::arg("options"),
+             nb::arg("run"));
+  bind_plans(module);
+}
+
+}  // namespace nearfield::python
