@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -16,7 +15,7 @@ from nearfield._rows import Bits
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-FilterLike: TypeAlias = Union["Buffer", DLPackArray, Bits, Sequence[int], None]
+FilterLike: TypeAlias = Union["Buffer", DLPackArray, Bits, list[int], tuple[int, ...], range, None]
 
 
 @dataclass(frozen=True)

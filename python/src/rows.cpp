@@ -34,10 +34,12 @@ class OneReaderAtATime final : public RowSource {
   mutable std::mutex mutex_;
 };
 
-// The bits of an array of bfloat16, which numpy has no type for; None for any other type.
-nb::object bfloat16_bits(const Array& array) {
-  if (array.dtype() !=
-      nb::dlpack::dtype{static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1}) {
+// The bits of an array of bfloat16, which numpy has no type for; None for anything else.
+nb::object bfloat16_bits(const nb::object& given) {
+  Array array;
+  if (!nb::try_cast(given, array) ||
+      array.dtype() !=
+          nb::dlpack::dtype{static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1}) {
     return nb::none();
   }
   const nb::capsule owner(new Array(array),

@@ -1,0 +1,79 @@
+"""The estimator against scikit-learn's checks, and against scikit-learn's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.neighbors
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import nearfield as nf
+from nearfield.sklearn import NearestNeighbors
+
+RANDOM = np.random.default_rng(1)
+ROWS, QUERIES = RANDOM.random((80, 4)), RANDOM.random((15, 4))
+
+
+@parametrize_with_checks([NearestNeighbors(), NearestNeighbors(metric="cosine", n_jobs=1)])
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+METRICS = [
+    {"metric": "euclidean"},
+    {"metric": "sqeuclidean"},
+    {"metric": "manhattan"},
+    {"metric": "chebyshev"},
+    {"metric": "cosine"},
+    {"metric": "minkowski", "p": 1},
+    {"metric": "minkowski", "p": 1.5},
+    {"metric": "minkowski", "p": 2},
+]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("queries", [QUERIES, None])
+def test_the_same_as_scikit_learns(metric: dict[str, Any], queries: Any) -> None:
+    ours = NearestNeighbors(n_neighbors=6, radius=0.4, **metric).fit(ROWS)
+    theirs = sklearn.neighbors.NearestNeighbors(
+        n_neighbors=6, radius=0.4, algorithm="brute", **metric
+    ).fit(ROWS)
+    for found, expected in zip(ours.kneighbors(queries), theirs.kneighbors(queries), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_array_equal(
+        ours.kneighbors(queries, 3, return_distance=False),
+        theirs.kneighbors(queries, 3, return_distance=False),
+    )
+    found = ours.radius_neighbors(queries)
+    expected = theirs.radius_neighbors(queries, sort_results=True)
+    assert sum(map(len, found[1])) > 0
+    for part in range(2):
+        for one, other in zip(found[part], expected[part], strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)
+    for mode in "connectivity", "distance":
+        for method in "kneighbors_graph", "radius_neighbors_graph":
+            one = getattr(ours, method)(queries, mode=mode).toarray()
+            other = getattr(theirs, method)(queries, mode=mode).toarray()
+            np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_float32_stays_float32() -> None:
+    model = NearestNeighbors().fit(ROWS.astype(np.float32))
+    assert model._fit_X.dtype == np.float32
+    assert model.kneighbors(QUERIES)[1].shape == (15, 5)
+
+
+def test_errors() -> None:
+    model = NearestNeighbors().fit(ROWS)
+    with pytest.raises(ValueError, match="n_neighbors is 81, expected 1 to 80"):
+        model.kneighbors(QUERIES, 81)
+    with pytest.raises(ValueError, match="n_neighbors is 80, expected 1 to 79"):
+        model.kneighbors(None, 80)
+    with pytest.raises(ValueError, match="NaN"):
+        model.kneighbors(np.full((1, 4), np.nan))
+    with pytest.raises(nf.InvalidArgumentError, match=r"metric is 'hamming', expected .*cosine"):
+        NearestNeighbors(metric="hamming").fit(ROWS)
+    with pytest.raises(nf.InvalidArgumentError, match="mode is 'x'"):
+        model.kneighbors_graph(QUERIES, mode="x")
