@@ -7,7 +7,7 @@ target_compile_options(
             -Wextra
             -Wconversion
             # Not in somebody else's build, whose compiler may know more warnings.
-            $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror>
+            $<$<BOOL:${NEARFIELD_WERROR}>:-Werror>
             # g++ 12 warns of std::string + char without reason (GCC bug 105329).
             $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
             # Keys are sums without fused multiply-add: with contraction 9 % of them differ between

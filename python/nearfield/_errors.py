@@ -70,3 +70,7 @@ BY_CODE: dict[str, type[Error]] = {
         CorruptFileError,
     )
 }
+
+# Tracebacks show the name that `except` takes.
+for kind in (Error, *BY_CODE.values()):
+    kind.__module__ = "nearfield"

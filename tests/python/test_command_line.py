@@ -42,9 +42,9 @@ def test_exit_codes() -> None:
 
 def test_ctrl_c(tmp_path: Path) -> None:
     nf.write(tmp_path / "rows.npy", np.random.default_rng(1).random((100_000, 64)))
-    command = [sys.executable, "-m", "nearfield", "knn", "--base", tmp_path / "rows.npy",
-               "--queries", tmp_path / "rows.npy", "--output", "/dev/null"]  # fmt: skip
-    child = subprocess.Popen(command, stderr=subprocess.PIPE)
+    rows = str(tmp_path / "rows.npy")
+    command = [sys.executable, "-m", "nearfield", "knn", "--base", rows, "--queries", rows]
+    child = subprocess.Popen([*command, "--output", "/dev/null"], stderr=subprocess.PIPE)
     time.sleep(2)  # the interpreter is gone by then
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=10)

@@ -6,9 +6,11 @@ import os
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import nearfield as nf
 from definition import integers
@@ -31,7 +33,7 @@ ROWS = integers(100, 6)
 )
 def test_what_is_written_is_read(tmp_path: Path, ending: str, dtype: type) -> None:
     path = tmp_path / f"rows.{ending}"
-    rows = ROWS.astype(dtype)
+    rows: NDArray[Any] = ROWS.astype(dtype)
     nf.write(path, rows[::2])
     back = nf.read(str(path))
     assert back.dtype == dtype

@@ -42,6 +42,7 @@ def test_the_same_rows_however_they_are_named(given: Any) -> None:
 
 
 def test_no_row_at_all() -> None:
+    nothing: Any
     for nothing in [], np.zeros(77, bool), np.array([], np.int64):
         assert nf.knn(ROWS[:2], ROWS, 3, filter=nothing).counts.tolist() == [0, 0]
 

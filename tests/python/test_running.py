@@ -20,7 +20,7 @@ ROWS = integers(400, 8)
 EXPECTED = nf.knn(ROWS, ROWS, 5).ids
 
 # Minutes of work for one thread, if nothing ends it.
-LONG = {
+LONG: dict[str, Any] = {
     "queries": np.zeros((20_000, 64)),
     "base": np.random.default_rng(1).random((200_000, 64)),
     "threads": 1,

@@ -16,7 +16,9 @@ RANDOM = np.random.default_rng(1)
 ROWS, QUERIES = RANDOM.random((80, 4)), RANDOM.random((15, 4))
 
 
-@parametrize_with_checks([NearestNeighbors(), NearestNeighbors(metric="cosine", n_jobs=1)])
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [NearestNeighbors(), NearestNeighbors(metric="cosine", n_jobs=1)]
+)
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

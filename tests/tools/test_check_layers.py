@@ -24,6 +24,9 @@ CLEAN = {
                     'int main() { printf("x"); exit(1); }\n',
     "plugins/hdf5/a.cpp": '#include <hdf5.h>\n#include "cli/file_plugin.hpp"\n#include "b.hpp"\n'
                           '#include <nearfield/a.hpp>\n',
+    "python/src/a.cpp": '#include <nanobind/nanobind.h>\n#include <nearfield/a.hpp>\n'
+                        '#include <fmt/format.h>\n#include "a.hpp"\n',
+    "python/src/a.hpp": "#include <Python.h>\n#include <thread>\n",
     "tests/unit/a.cpp": '#include "distance/cpu/a.hpp"\n#include <immintrin.h>\n#include <thread>',
     "bench/a.cpp": '#include "scan/a.hpp"\nint main() { printf("x"); }\n',
     "src/scan/text.cpp": '''
@@ -58,6 +61,8 @@ BROKEN = (
     ("public-header", "include/nearfield/a.hpp", '#include "b.hpp"', 1),
     ("public-only", "cli/a.cpp", '#include "core/a.hpp"', 1),
     ("public-only", "python/a.cpp", "int a;\n\n#include <index/a.hpp>", 3),
+    ("public-only", "python/src/a.cpp", '#include "core/a.hpp"', 1),
+    ("public-only", "python/src/a.cpp", '#include "cli/a.hpp"', 1),
     ("public-only", "examples/a.cpp", '#include "src/io/a.hpp"', 1),
     ("public-only", "plugins/hdf5/a.cpp", '#include "cli/json.hpp"', 1),
     ("public-only", "plugins/hdf5/a.cpp", '#include "io/a.hpp"', 1),
@@ -72,6 +77,8 @@ BROKEN = (
     ("freestanding", "src/distance/metrics/a.hpp", "#include MACRO", 1),
     ("tbb", "src/core/tasks.cpp", "#include <tbb/tbb.h>", 1),
     ("tbb", "tests/unit/a.cpp", "#include <oneapi/tbb/task_arena.h>", 1),
+    ("python", "src/core/a.cpp", "#include <Python.h>", 1),
+    ("python", "cli/a.cpp", "#include <nanobind/nanobind.h>", 1),
     ("openmp", "bench/a.cpp", "#include <omp.h>", 1),
     ("openmp", "src/scan/a.cpp", "  #pragma omp parallel for", 1),
     *(("intrinsics", "src/distance/a.cpp", text, 1) for text in (

@@ -1,0 +1,38 @@
+"""Run by the Python of an environment that has the wheel and nothing else: does it work alone?"""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+MOST_IMPORT_SECONDS = 0.1
+SYSTEM_LIBRARIES = ("libc.", "libm.", "libstdc++.", "libgcc_s.", "ld-linux", "linux-vdso.")
+
+
+def loaded_libraries() -> set[str]:
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if ".so" in line}
+    return {path.rsplit("/", 1)[-1] for path in paths}
+
+
+before = loaded_libraries()
+start = time.perf_counter()
+import nearfield as nf  # noqa: E402
+
+seconds = time.perf_counter() - start
+print(f"import nearfield, after numpy: {1000 * seconds:.1f} ms")
+assert seconds < MOST_IMPORT_SECONDS, seconds
+
+rows = np.arange(3000, dtype=np.float32).reshape(1000, 3)
+found = nf.knn(rows[:5], rows, k=2)
+assert found.ids.tolist() == [[0, 1], [1, 0], [2, 1], [3, 2], [4, 3]], found.ids
+
+new = {name for name in loaded_libraries() - before if not name.startswith(SYSTEM_LIBRARIES)}
+print("loaded:", *sorted(new))
+foreign = {name for name in new if not name.startswith(("_core.", "libfmt-", "libhwy-", "libtbb-"))}
+assert not foreign, f"not from the wheel: {foreign}"
+
+command = [sys.executable, "-m", "nearfield", "--version"]
+version = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+assert version == f"nearfield {nf.__version__}\n", version
