@@ -36,7 +36,7 @@ def host_array(name: str, given: Buffer | DLPackArray) -> HostArray:
         return _from_numpy(name, given)
     try:
         buffer = memoryview(given)  # type: ignore[arg-type]
-    except (TypeError, BufferError):
+    except (TypeError, BufferError, ValueError):
         pass
     else:
         return _from_numpy(name, np.asarray(buffer))

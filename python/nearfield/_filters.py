@@ -28,7 +28,8 @@ def take_filter(given: FilterLike, rows: int) -> TakenFilter:
     if given is None:
         return TakenFilter(None, 0)
     if isinstance(given, Bits):
-        return _from_bytes(_checked("packed bits", given.packed, given.nbits, rows))
+        packed = _checked("packed bits", given.packed, given.nbits, rows)
+        return _from_bytes(_without_unused_bits(packed, given.nbits))
     if isinstance(given, (list, tuple, range)):
         given = np.array(given, dtype=None if given else np.int64)
     values = host_array("filter", given).values
@@ -50,6 +51,17 @@ def _checked(what: str, values: np.ndarray[Any, Any], size: int, rows: int) -> n
             "pass one bit for each row, or the ids of the rows as integers"
         )
     return values
+
+
+def _without_unused_bits(
+    packed: np.ndarray[Any, np.dtype[np.uint8]], nbits: int
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    if nbits % 8 and packed[-1] >> nbits % 8:
+        raise InvalidArgumentError(
+            f"filter is packed bits with some set after the last of {nbits}: pack them with "
+            'numpy.packbits(mask, bitorder="little")'
+        )
+    return packed
 
 
 def _from_bytes(packed: np.ndarray[Any, np.dtype[np.uint8]]) -> TakenFilter:

@@ -52,6 +52,7 @@ def test_no_row_at_all() -> None:
     [
         (ALLOWED[:76], r"mask of bool of shape \(76,\) for 76 rows.*has 77.*ids"),
         (nf.bits(np.zeros(9, np.uint8), 72), r"packed bits of shape \(9,\) for 72 rows.*has 77"),
+        (nf.bits(np.packbits(np.ones(77, bool)), 77), r"after the last of 77.*bitorder=.little"),
         (ALLOWED[None], r"mask of bool of shape \(1, 77\)"),
         (IDS.astype(float), r"dtype float64 .* a mask of bool of shape \(77,\), ids .*integers"),
         (IDS[None], r"dtype int64 and shape \(1, \d+\), expected a mask"),
