@@ -29,17 +29,18 @@ def take_filter(given: FilterLike, rows: int) -> TakenFilter:
         return TakenFilter(None, 0)
     if isinstance(given, Bits):
         packed = _checked("packed bits", given.packed, given.nbits, rows)
-        return _from_bytes(_without_unused_bits(packed, given.nbits))
+        _check_unused_bits(packed, given.nbits)
+        return _from_bytes(packed)
     if isinstance(given, (list, tuple, range)):
         given = np.array(given, dtype=None if given else np.int64)
-    values = host_array("filter", given).values
-    if values.dtype == np.bool_:
+    values, dtype = host_array("filter", given)
+    if dtype == "bool":
         mask = _checked("a mask of bool", values, values.size, rows)
         return _from_bytes(np.packbits(mask, bitorder="little"))
-    if values.dtype.kind in "iu" and values.ndim == 1:
+    if dtype.startswith(("int", "uint")) and values.ndim == 1:
         return _from_ids(values)
     raise InvalidArgumentError(
-        f"filter has dtype {values.dtype} and shape {values.shape}, expected a mask of bool of "
+        f"filter has dtype {dtype} and shape {values.shape}, expected a mask of bool of "
         f"shape ({rows},), ids of rows as integers, or packed bits by nearfield.bits"
     )
 
@@ -53,15 +54,12 @@ def _checked(what: str, values: np.ndarray[Any, Any], size: int, rows: int) -> n
     return values
 
 
-def _without_unused_bits(
-    packed: np.ndarray[Any, np.dtype[np.uint8]], nbits: int
-) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _check_unused_bits(packed: np.ndarray[Any, np.dtype[np.uint8]], nbits: int) -> None:
     if nbits % 8 and packed[-1] >> nbits % 8:
         raise InvalidArgumentError(
             f"filter is packed bits with some set after the last of {nbits}: pack them with "
             'numpy.packbits(mask, bitorder="little")'
         )
-    return packed
 
 
 def _from_bytes(packed: np.ndarray[Any, np.dtype[np.uint8]]) -> TakenFilter:

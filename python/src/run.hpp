@@ -20,12 +20,12 @@ namespace nb = nanobind;
 // takes less than 100 ms.
 inline constexpr std::chrono::milliseconds kPoll{20};
 
+// The settings of one call: copies of its context share a cancel token.
 class Run {
  public:
   Run(int threads, std::optional<std::string> isa, std::optional<std::int64_t> memory_limit,
       std::optional<double> timeout_seconds, nb::object progress);
 
-  // Without a cancel token or progress of its own.
   Context context() const { return context_; }
   const nb::object& progress() const { return progress_; }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 import definition
 import nearfield as nf
@@ -55,6 +56,7 @@ def test_no_row_at_all() -> None:
         (nf.bits(np.packbits(np.ones(77, bool)), 77), r"after the last of 77.*bitorder=.little"),
         (ALLOWED[None], r"mask of bool of shape \(1, 77\)"),
         (IDS.astype(float), r"dtype float64 .* a mask of bool of shape \(77,\), ids .*integers"),
+        (IDS.astype(bfloat16), "dtype bfloat16"),
         (IDS[None], r"dtype int64 and shape \(1, \d+\), expected a mask"),
         ([0.5], "dtype float64"),
         ([-1], "-1"),
