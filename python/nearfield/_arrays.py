@@ -71,13 +71,14 @@ def _from_dlpack(name: str, given: DLPackArray) -> HostArray:
     if device not in HOST_DEVICES:
         raise _on_a_device(name, f"a device (DLPack type {int(device)})")
     try:
-        return _from_numpy(name, np.from_dlpack(given))  # type: ignore[arg-type]
+        array = np.from_dlpack(given)  # type: ignore[arg-type]
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         # Numpy knows no bfloat16.
         values = _core.bfloat16_bits(given)
         if values is None:
             raise InvalidArgumentError(f"{name} cannot be read by DLPack: {error}") from error
         return HostArray(values, "bfloat16")
+    return _from_numpy(name, array)
 
 
 def _on_a_device(name: str, device: str) -> UnsupportedError:

@@ -12,6 +12,7 @@ from nearfield import _core
 from nearfield._arguments import integer
 from nearfield._arrays import DLPackArray, HostArray, host_array
 from nearfield._errors import InvalidArgumentError
+from nearfield._layout import take_array
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -112,10 +113,12 @@ def take_rows(name: str, given: RowsLike, copy: bool) -> TakenRows:
     if isinstance(given, FileRows):
         return TakenRows(given._core, 0)
     if isinstance(given, Bits):
-        return _take(name, given.packed, "bits", given.nbits, copy)
+        packed, copied = take_array(name, given.packed, copy)
+        return TakenRows(_core.Rows(packed, "bits", given.nbits), copied)
     array = host_array(name, given)
-    cols = array.values.shape[1] if array.values.ndim == 2 else 0
-    return _take(name, array.values, _dtype_of(name, array), cols, copy)
+    dtype = _dtype_of(name, array)
+    values, copied = take_array(name, array.values, copy)
+    return TakenRows(_core.Rows(values, dtype, values.shape[1]), copied)
 
 
 def _dtype_of(name: str, array: HostArray) -> str:
@@ -135,32 +138,4 @@ def _dtype_of(name: str, array: HostArray) -> str:
         advice = f"convert with {name}.astype(numpy.float32)"
     raise InvalidArgumentError(
         f"{name} has dtype {array.dtype}, expected one of {', '.join(DTYPES)}: {advice}"
-    )
-
-
-def _take(name: str, array: np.ndarray[Any, Any], dtype: str, cols: int, copy: bool) -> TakenRows:
-    if array.ndim != 2:
-        advice = f": for one row, write {name}.reshape(1, -1)" if array.ndim == 1 else ""
-        raise InvalidArgumentError(
-            f"{name} has shape {array.shape}, expected (rows, columns){advice}"
-        )
-    if in_place(array):
-        return TakenRows(_core.Rows(array, dtype, cols), 0)
-    if not copy:
-        raise InvalidArgumentError(
-            f"{name} of shape {array.shape} and strides {array.strides} cannot be searched in "
-            f"place, and copy=False forbids a copy: pass numpy.array({name}, order='C')"
-        )
-    copied = np.array(array, order="C")
-    return TakenRows(_core.Rows(copied, dtype, cols), copied.nbytes)
-
-
-def in_place(array: np.ndarray[Any, Any]) -> bool:
-    """Whether rows follow each other at a stride, each with its values side by side."""
-    rows, cols = array.shape
-    row_stride, col_stride = array.strides
-    return bool(
-        array.flags.aligned
-        and (cols <= 1 or col_stride == array.itemsize)
-        and (rows <= 1 or row_stride >= cols * array.itemsize)
     )

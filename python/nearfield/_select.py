@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,17 +10,12 @@ from nearfield import _core
 from nearfield._arguments import flag, integer
 from nearfield._arrays import DLPackArray, host_array
 from nearfield._errors import InvalidArgumentError
+from nearfield._layout import TakenArray, take_array
 from nearfield._results import Selected, make_stats
-from nearfield._rows import in_place
 from nearfield._run import Progress, make_run
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-
-class TakenArray(NamedTuple):
-    array: np.ndarray[Any, Any]
-    copied_bytes: int
 
 
 def select_k(
@@ -72,20 +67,12 @@ def select_k(
 
 def _take_values(given: Buffer | DLPackArray, copy: bool) -> TakenArray:
     array, dtype = host_array("values", given)
-    if dtype not in ("float32", "float64") or array.ndim != 2:
+    if dtype not in ("float32", "float64"):
         raise InvalidArgumentError(
-            f"values has dtype {dtype} and shape {array.shape}, expected float32 or float64 of "
-            "shape (rows, columns): for one row, write values.reshape(1, -1)"
+            f"values has dtype {dtype}, expected float32 or float64: convert with "
+            "values.astype(numpy.float64)"
         )
-    if in_place(array):
-        return TakenArray(array, 0)
-    if not copy:
-        raise InvalidArgumentError(
-            f"values of shape {array.shape} and strides {array.strides} cannot be read in place, "
-            "and copy=False forbids a copy: pass numpy.array(values, order='C')"
-        )
-    copied = np.array(array, order="C")
-    return TakenArray(copied, copied.nbytes)
+    return take_array("values", array, copy)
 
 
 def _take_ids(given: Buffer | DLPackArray, shape: tuple[int, ...]) -> TakenArray:

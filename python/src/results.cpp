@@ -5,6 +5,7 @@
 #include <nearfield/isa.hpp>
 
 namespace nearfield::python {
+
 nb::dict to_python(const Plan& plan) {
   nb::dict fields;
   fields["isa"] = to_string(plan.isa);

@@ -69,6 +69,7 @@ def test_an_unknown_metric_lists_the_known() -> None:
         ({"k": 2**70}, nf.InvalidArgumentError, f"k is {2**70}, expected at most"),
         ({"metric": 3}, TypeError, "metric must be a str, got 3"),
         ({"exclude_self": 1}, TypeError, "exclude_self must be True or False, got 1"),
+        ({"copy": None}, TypeError, "copy must be True or False, got None"),
         ({"check_finite": None}, TypeError, "check_finite must be True or False"),
         ({"threads": -1}, nf.InvalidArgumentError, "-1"),
         ({"threads": 2**31}, nf.InvalidArgumentError, "threads is 2147483648"),

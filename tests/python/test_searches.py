@@ -99,8 +99,15 @@ def test_select_k_with_ids() -> None:
     for wrong in columns[:2], columns.astype(np.int32):
         with pytest.raises(nf.InvalidArgumentError, match=r"ids has dtype int.* expected int64"):
             nf.select_k(values, 1, ids=wrong)
-    with pytest.raises(nf.InvalidArgumentError, match="expected float32 or float64 of shape"):
+    with pytest.raises(
+        nf.InvalidArgumentError, match="values has dtype int64, expected float32 or float64"
+    ):
         nf.select_k(values.astype(int), 1)
+    with pytest.raises(nf.InvalidArgumentError, match=r"values has shape \(3,\).*reshape"):
+        nf.select_k(values[0], 1)
+    np.testing.assert_array_equal(nf.select_k(np.asfortranarray(values), 1).ids, [[1], [0]])
+    with pytest.raises(nf.InvalidArgumentError, match="copy=False forbids"):
+        nf.select_k(np.asfortranarray(values), 1, copy=False)
 
 
 def test_plans_say_what_runs() -> None:
