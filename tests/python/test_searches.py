@@ -99,9 +99,7 @@ def test_select_k_with_ids() -> None:
     for wrong in columns[:2], columns.astype(np.int32):
         with pytest.raises(nf.InvalidArgumentError, match=r"ids has dtype int.* expected int64"):
             nf.select_k(values, 1, ids=wrong)
-    with pytest.raises(
-        nf.InvalidArgumentError, match="dtype int64, expected float32 or float64"
-    ):
+    with pytest.raises(nf.InvalidArgumentError, match="dtype int64, expected float32 or float64"):
         nf.select_k(values.astype(int), 1)
     with pytest.raises(nf.InvalidArgumentError, match=r"values has shape \(3,\).*reshape"):
         nf.select_k(values[0], 1)
