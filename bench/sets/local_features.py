@@ -1,0 +1,153 @@
+"""SIFT and ORB descriptors of pictures and of views of them, and which belong together."""
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from sets import pictures, views
+from sets.pictures import Picture
+from sets.random_streams import stream
+from sets.vector_files import write_rows
+
+UNWARPED = 0
+EVERY_NTH_IS_FOR_LEARNING = 8
+TOLERANCE = 2.0               # pixels between a query's true place and a base keypoint
+CORRESPONDENCES = 4           # columns of the file; several keypoints may share a place
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Amounts:
+    base: int
+    learn: int
+    queries: int
+    longer_side: int          # to which pictures are made smaller
+    strongest: int            # keypoints that are kept of a view
+    packages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """What one process computes: a view of a picture and its descriptors."""
+    picture: Picture
+    number: int               # in the set of pictures
+    purpose: str
+    round: int
+    detector: str
+    amounts: Amounts
+
+
+@dataclass
+class Features:
+    """Descriptors, each with the number of its picture, its place there, and its round of views."""
+    descriptors: np.ndarray
+    places: np.ndarray
+    picture: np.ndarray
+    round: np.ndarray
+
+    def __getitem__(self, chosen: np.ndarray) -> "Features":
+        return Features(self.descriptors[chosen], self.places[chosen], self.picture[chosen],
+                        self.round[chosen])
+
+    def __len__(self) -> int:
+        return len(self.descriptors)
+
+
+def joined(parts: list[Features]) -> Features:
+    return Features(np.concatenate([part.descriptors for part in parts]),
+                    np.concatenate([part.places for part in parts]),
+                    np.concatenate([part.picture for part in parts]),
+                    np.concatenate([part.round for part in parts]))
+
+
+def detect(pixels: np.ndarray, detector: str, strongest: int) -> tuple[np.ndarray, np.ndarray]:
+    make: dict[str, Callable[..., cv2.Feature2D]] = {"sift": cv2.SIFT_create, "orb": cv2.ORB_create}
+    columns = {"sift": 128, "orb": 32}[detector]
+    keypoints, descriptors = make[detector](nfeatures=strongest).detectAndCompute(pixels, None)
+    if descriptors is None:
+        descriptors = np.empty((0, columns), dtype=np.uint8)
+    places = np.array([keypoint.pt for keypoint in keypoints], dtype=np.float64).reshape(-1, 2)
+    # SIFT's values are whole numbers from 0 to 255, stored as float32: nothing is lost.
+    return places, descriptors.astype(np.uint8)
+
+
+def features_of(view: View) -> Features:
+    cv2.setNumThreads(1)
+    pixels = pictures.read_grey(view.picture, view.amounts.longer_side)
+    if view.purpose != "query" and view.round == UNWARPED:
+        places, descriptors = detect(pixels, view.detector, view.amounts.strongest)
+    else:
+        random = stream("view", view.purpose, view.number, view.round)
+        to_view = views.homography(pixels.shape, random)
+        seen = views.see(pixels, to_view, random)
+        places, descriptors = detect(seen, view.detector, view.amounts.strongest)
+        places = views.back_to_picture(places, to_view)
+    kept = views.inside(places, pixels.shape)
+    rows = int(kept.sum())
+    return Features(descriptors[kept], places[kept], np.full(rows, view.number),
+                    np.full(rows, view.round))
+
+
+def rounds_until(count: int, chosen: list[tuple[int, Picture]], purpose: str, detector: str,
+                 amounts: Amounts, pool: ProcessPoolExecutor) -> Iterator[Features]:
+    """All pictures once, then again as other views, until there are enough."""
+    found, round_number = 0, 0
+    while found < count:
+        asked = [View(picture, number, purpose, round_number, detector, amounts)
+                 for number, picture in chosen]
+        features = joined(list(pool.map(features_of, asked)))
+        if not len(features):
+            raise RuntimeError(f"{detector}: {len(chosen)} pictures have no keypoint at all")
+        found += len(features)
+        print(f"  {purpose}: {found} of {count} {detector} descriptors after "
+              f"{round_number + 1} views of {len(chosen)} pictures", flush=True)
+        yield features
+        round_number += 1
+
+
+def collect(count: int, chosen: list[tuple[int, Picture]], purpose: str, detector: str,
+            amounts: Amounts, pool: ProcessPoolExecutor) -> Features:
+    """Only the last round is thinned out, so that the unwarped pictures stay whole; then mixed."""
+    rounds = list(rounds_until(count, chosen, purpose, detector, amounts, pool))
+    random = stream("order", purpose, detector)
+    missing = count - sum(len(features) for features in rounds[:-1])
+    last = rounds[-1]
+    rounds[-1] = last[np.sort(random.permutation(len(last))[:missing])]
+    return joined(rounds)[random.permutation(count)]
+
+
+def correspondences(queries: Features, base: Features) -> np.ndarray:
+    """For each query the base rows, of the unwarped picture, at the place it shows: nearest first."""
+    found = np.full((len(queries), CORRESPONDENCES), NOBODY, dtype=np.int32)
+    for number in np.unique(queries.picture):
+        rows = np.flatnonzero((base.picture == number) & (base.round == UNWARPED))
+        for query in np.flatnonzero(queries.picture == number):
+            away = np.hypot(*(base.places[rows] - queries.places[query]).T)
+            near = np.lexsort((rows, away))[:CORRESPONDENCES]
+            near = near[away[near] <= TOLERANCE]
+            found[query, :len(near)] = rows[near]
+    return found
+
+
+def make(folder: Path, detector: str, amounts: Amounts, cache: Path) -> dict[str, object]:
+    everything, origin = pictures.all_pictures(cache, amounts.packages)
+    numbered = list(enumerate(everything))
+    learning = numbered[::EVERY_NTH_IS_FOR_LEARNING]
+    shown = [entry for entry in numbered if entry not in learning]
+    # Spawned: a forked child of a process in which OpenCV has started threads may hang.
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=2, mp_context=spawn) as pool:
+        base = collect(amounts.base, shown, "base", detector, amounts, pool)
+        learn = collect(amounts.learn, learning, "learn", detector, amounts, pool)
+        queries = collect(amounts.queries, shown, "query", detector, amounts, pool)
+    write_rows(folder / "base.u8bin", base.descriptors)
+    write_rows(folder / "learn.u8bin", learn.descriptors)
+    write_rows(folder / "queries.u8bin", queries.descriptors)
+    matches = correspondences(queries, base)
+    write_rows(folder / "correspondences.ibin", matches)
+    return origin | {"detector": detector, "tolerance_pixels": TOLERANCE,
+                     "queries_with_correspondence": int((matches[:, 0] != NOBODY).sum())}
