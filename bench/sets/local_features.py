@@ -121,7 +121,7 @@ def collect(count: int, chosen: list[tuple[int, Picture]], purpose: str, detecto
 
 
 def correspondences(queries: Features, base: Features) -> np.ndarray:
-    """For each query the base rows, of the unwarped picture, at the place it shows: nearest first."""
+    """Base rows, of the unwarped picture, at the place that a query shows: nearest first."""
     found = np.full((len(queries), CORRESPONDENCES), NOBODY, dtype=np.int32)
     for number in np.unique(queries.picture):
         rows = np.flatnonzero((base.picture == number) & (base.round == UNWARPED))

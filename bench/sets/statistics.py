@@ -13,7 +13,7 @@ NEIGHBOURS = 20  # of Levina and Bickel's estimate
 
 
 def intrinsic_dimension(distances: np.ndarray) -> float:
-    """Levina and Bickel's maximum likelihood estimate, averaged as MacKay and Ghahramani correct it.
+    """Levina and Bickel's maximum likelihood, averaged as MacKay and Ghahramani correct it.
 
     `distances`: to the nearest neighbours, a row a point, increasing, none of them 0.
     """

@@ -72,4 +72,5 @@ def make(folder: Path, rows: int | None, queries: int, k: int, cache: Path) -> d
     checked = 2
     check_truth(asked[:checked], words, truth[:checked])
     write_rows(folder / "truth.ibin", truth)
-    return {"packages": {PACKAGE: package.version}, "truth": f"RapidFuzz, {checked} queries checked"}
+    return {"packages": {PACKAGE: package.version},
+            "truth": f"RapidFuzz, {checked} of {queries} queries checked"}

@@ -1,0 +1,107 @@
+"""FAISS, from its wheel."""
+from typing import Any
+
+import faiss
+import numpy as np
+
+from peers.interface import Data, Way, as_float32, without_self
+
+
+class Index(Way):
+    packages = ("faiss-cpu",)
+    uses_blas = True
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        faiss.omp_set_num_threads(data.threads)
+        self.base, self.queries = as_float32(data.base), as_float32(data.queries)
+        self.index = self.empty_index(data.base.shape[1])
+        self.index.add(self.base)
+
+    def empty_index(self, columns: int) -> Any:
+        raise NotImplementedError
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        return self.index.search(self.queries[part], k)[1]
+
+
+class Flat(Index):
+    def empty_index(self, columns: int) -> Any:
+        return faiss.IndexFlatL2(columns)
+
+    def within(self, part: slice, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        offsets, _, ids = self.index.range_search(self.queries[part], radius)
+        return offsets, ids
+
+    def graph(self, k: int) -> np.ndarray:
+        return without_self(self.index.search(self.base, k + 1)[1])
+
+
+class Panorama(Index):
+    """IndexFlatL2 that stops a distance early."""
+    uses_blas = False
+
+    def empty_index(self, columns: int) -> Any:
+        return faiss.IndexFlatL2Panorama(columns, 8)
+
+
+class Bytes(Index):
+    """Bytes as they are, decoded on the fly."""
+    uses_blas = False
+
+    def empty_index(self, columns: int) -> Any:
+        return faiss.IndexScalarQuantizer(columns, faiss.ScalarQuantizer.QT_8bit_direct)
+
+
+class Hnsw(Index):
+    """Approximate."""
+    uses_blas = False
+    settings = tuple({"ef": ef} for ef in (16, 32, 64, 128, 256))
+
+    def empty_index(self, columns: int) -> Any:
+        index = faiss.IndexHNSWFlat(columns, 16)
+        index.hnsw.efConstruction = 200
+        return index
+
+    def set(self, **setting: int) -> None:
+        self.index.hnsw.efSearch = setting["ef"]
+
+
+class Binary(Way):
+    packages = ("faiss-cpu",)
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        faiss.omp_set_num_threads(data.threads)
+        self.index = faiss.IndexBinaryFlat(8 * data.base.shape[1])
+        self.index.add(np.ascontiguousarray(data.base))
+        self.queries = np.ascontiguousarray(data.queries)
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        return self.index.search(self.queries[part], k)[1]
+
+
+class Heap(Way):
+    """FAISS's own selection, a heap for each row of values."""
+    packages = ("faiss-cpu",)
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        faiss.omp_set_num_threads(data.threads)
+        self.values = as_float32(data.base)
+
+    def select(self, k: int) -> np.ndarray:
+        rows, columns = self.values.shape
+        smallest = np.empty((rows, k), dtype=np.float32)
+        ids = np.empty((rows, k), dtype=np.int64)
+        heap = faiss.float_maxheap_array_t()
+        heap.nh, heap.k = rows, k
+        heap.val, heap.ids = faiss.swig_ptr(smallest), faiss.swig_ptr(ids)
+        heap.heapify()
+        heap.addn(columns, faiss.swig_ptr(self.values))
+        heap.reorder()
+        return ids
+
+
+WAYS = {"flat": Flat, "panorama": Panorama, "bytes": Bytes, "hnsw": Hnsw, "binary": Binary,
+        "heap": Heap}

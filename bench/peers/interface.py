@@ -1,0 +1,64 @@
+"""What the referee asks of everybody."""
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Data:
+    base: np.ndarray
+    queries: np.ndarray   # empty where rows of the base are asked about
+    metric: str
+    threads: int
+
+
+class Way:
+    """One way to use one library.
+
+    What is built or copied before the first query belongs in `__init__`, whose time is reported
+    apart. Then a method for each operation that it can do:
+
+    - `knn(part, k)`: ids of the k nearest base rows of `queries[part]`;
+    - `within(part, radius)`: offsets and ids, as CSR;
+    - `graph(k)`: ids of the k nearest others of each base row;
+    - `select(k)`: columns of the k smallest values of each base row.
+
+    A limit does the same amount of bare work and returns None.
+    """
+    packages: ClassVar[tuple[str, ...]] = ()          # of PyPI, for their versions
+    uses_blas: ClassVar[bool] = False                 # then the referee calls that BLAS bare
+    is_limit: ClassVar[bool] = False
+    settings: ClassVar[tuple[dict[str, int], ...]] = ()  # of approximate ways, for `set`
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+    def set(self, **setting: int) -> None:
+        """Choose how approximate the next answers are."""
+        raise NotImplementedError
+
+
+def as_float32(rows: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+@cache
+def pool(threads: int) -> ThreadPoolExecutor:
+    """Kept, since starting threads takes as long as a small search."""
+    return ThreadPoolExecutor(threads)
+
+
+def on_threads(threads: int, work: Callable[[int], Any]) -> None:
+    """Calls work(0) to work(threads - 1) side by side, for libraries that have no threads."""
+    list(pool(threads).map(work, range(threads)))
+
+
+def without_self(ids: np.ndarray) -> np.ndarray:
+    """k + 1 nearest of each row to k nearest others: its own id, else the last, is left out."""
+    own = ids == np.arange(len(ids))[:, None]
+    own[~own.any(axis=1), -1] = True
+    return ids[~own].reshape(len(ids), -1)

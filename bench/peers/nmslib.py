@@ -1,0 +1,23 @@
+"""NMSLIB: its sequential search. bench/setup builds it here, since its wheel has no AVX."""
+import nmslib
+import numpy as np
+
+from peers.interface import Data, Way, as_float32
+
+
+class Sequential(Way):
+    packages = ("nmslib",)
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        self.index = nmslib.init(method="seq_search", space="l2")
+        self.index.addDataPointBatch(as_float32(data.base))
+        self.index.createIndex()
+        self.queries = as_float32(data.queries)
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        found = self.index.knnQueryBatch(self.queries[part], k=k, num_threads=self.data.threads)
+        return np.stack([ids for ids, _ in found])
+
+
+WAYS = {"sequential": Sequential}

@@ -1,0 +1,34 @@
+"""NumKong: all distances, and nobody selected. A limit: the fastest public kernels of a matrix."""
+import numkong
+import numpy as np
+
+from peers.interface import Data, Way, on_threads
+
+ROWS_AT_A_TIME = 16_384
+
+
+class Distances(Way):
+    packages = ("numkong",)
+    is_limit = True
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        bits = data.metric == "hamming"
+        self.distances = numkong.hammings_packed if bits else numkong.euclideans_packed
+        pack = numkong.hammings_pack if bits else numkong.dots_pack
+        kind = {"dtype": "u1"} if bits else {}
+        self.queries = np.array(data.queries)
+        self.packed = [pack(np.array(data.base[first:first + ROWS_AT_A_TIME]), **kind)
+                       for first in range(0, len(data.base), ROWS_AT_A_TIME)]
+
+    def knn(self, part: slice, k: int) -> None:
+        queries, threads = self.queries[part], self.data.threads
+
+        def work(thread: int) -> None:
+            for packed in self.packed[thread::threads]:
+                self.distances(queries, packed)
+
+        on_threads(threads, work)
+
+
+WAYS = {"distances": Distances}

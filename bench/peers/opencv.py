@@ -1,0 +1,65 @@
+"""OpenCV: the matchers that people call, and the routine under the exact one."""
+import cv2
+import numpy as np
+
+from peers.interface import Data, Way, as_float32
+
+
+def train_ids(matches: tuple[tuple[cv2.DMatch, ...], ...]) -> np.ndarray:
+    return np.array([[match.trainIdx for match in row] for row in matches])
+
+
+class BfMatcher(Way):
+    packages = ("opencv-python-headless",)
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        cv2.setNumThreads(data.threads)
+        self.base, self.queries = np.array(data.base), np.array(data.queries)
+        bits = data.metric == "hamming"
+        self.matcher = cv2.BFMatcher(cv2.NORM_HAMMING if bits else cv2.NORM_L2)
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        return train_ids(self.matcher.knnMatch(self.queries[part], self.base, k))
+
+
+class BatchDistance(Way):
+    """What BFMatcher calls, without an object for each match."""
+    packages = ("opencv-python-headless",)
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        cv2.setNumThreads(data.threads)
+        self.base, self.queries = np.array(data.base), np.array(data.queries)
+        bits = data.metric == "hamming"
+        self.type = cv2.CV_32S if bits else cv2.CV_32F
+        self.norm = cv2.NORM_HAMMING if bits else cv2.NORM_L2SQR
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        return cv2.batchDistance(self.queries[part], self.base, self.type, normType=self.norm,
+                                 K=k)[1]
+
+
+class Flann(Way):
+    """Approximate: four randomised k-d trees."""
+    packages = ("opencv-python-headless",)
+    settings = tuple({"checks": checks} for checks in (32, 128, 512))
+    KD_TREES = 1
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        cv2.setNumThreads(data.threads)
+        cv2.setRNGSeed(1)
+        self.base, self.queries = as_float32(data.base), as_float32(data.queries)
+        self.set(checks=32)
+
+    def set(self, **setting: int) -> None:
+        self.matcher = cv2.FlannBasedMatcher({"algorithm": self.KD_TREES, "trees": 4}, setting)
+        self.matcher.add([self.base])
+        self.matcher.train()
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        return train_ids(self.matcher.knnMatch(self.queries[part], k))
+
+
+WAYS = {"bf_matcher": BfMatcher, "batch_distance": BatchDistance, "flann": Flann}

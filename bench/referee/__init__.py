@@ -1,0 +1,1 @@
+"""Nearfield, its peers and the bare limits, measured side by side: see docs/benchmarks.md."""

@@ -1,0 +1,132 @@
+"""The command bench/compare."""
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+from referee import machine, report
+from referee.cases import CASES, NEARFIELD, Case, Group
+from referee.measure import Conditions, Outcome, Row, measure
+from referee.process import PeerError
+from referee.targets import headline, read_target, shortfalls
+from sets import store
+from sets.catalogue import made
+
+PARTS_OF_N = (8, 4, 2)  # for time against n: an eighth of the base, a quarter, a half
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bench/compare", description="Measures Nearfield, its peers and the bare limits in "
+        "turns, on the same data and cores, and checks every answer. See docs/benchmarks.md.")
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--size", choices=store.SIZES, default="quick")
+    parser.add_argument("--threads", type=int, default=2, metavar="N")
+    parser.add_argument("--rounds", type=int, default=5, metavar="R")
+    parser.add_argument("--peers", metavar="A,B", help="only these, such as faiss,mkl_gemm/sgemm; "
+                        "approximate peers at full size run only if named")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--plot", type=Path, metavar="DIR")
+    parser.add_argument("--patience", type=float, default=1800, metavar="SECONDS",
+                        help="longest wait for one answer of a peer")
+    parser.add_argument("--dir", help="where data sets are kept, as for bench/datasets")
+    asked = parser.parse_args()
+    if asked.rounds < 1 or asked.threads < 1:
+        parser.error(f"--rounds {asked.rounds} --threads {asked.threads}: each must be at least 1")
+    return asked
+
+
+def is_chosen(way: str, wanted: list[str]) -> bool:
+    return not wanted or way in wanted or way.partition("/")[0] in wanted
+
+
+def known_ways(case: Case) -> set[str]:
+    return {way for group in case.groups for way in (*group.ways, *group.approximate)}
+
+
+def check_peers(case: Case, wanted: list[str]) -> None:
+    ways = known_ways(case)
+    names = ways | {way.partition("/")[0] for way in ways} | {NEARFIELD, "nearfield"}
+    unknown = sorted(set(wanted) - names)
+    if unknown:
+        raise ValueError(f"--peers {','.join(unknown)}: {case.name} has {', '.join(sorted(ways))}")
+
+
+def ways_of(group: Group, wanted: list[str], size: str, outcome: Outcome) -> list[str]:
+    ways = [way for way in group.ways if is_chosen(way, wanted)]
+    for way in group.approximate:
+        if size == "quick" or wanted:
+            ways += [way] if is_chosen(way, wanted) else []
+        else:
+            outcome.absent[way] = "building it takes long at full size: name it with --peers"
+    return ways
+
+
+def scaled(case: Case, row: Row, folder: Path, ways: list[str], conditions: Conditions
+           ) -> list[Row]:
+    """The row's question about parts of the base, and the row itself."""
+    group = next(group for group in case.groups if group.data_set == row.data_set)
+    rows = []
+    for part in PARTS_OF_N:
+        count = row.base_shape[0] // part
+        smaller = dataclasses.replace(group, questions=(row.question,),
+                                      base_rows=(count, count))
+        rows += measure(case.operation, smaller, ways, folder, conditions).rows
+    return [*rows, row]
+
+
+def plot(case: Case, outcome: Outcome, headlines: tuple[str, ...], folders: dict[str, Path],
+         ways: dict[str, list[str]], conditions: Conditions, target: Path) -> None:
+    from referee import plots  # matplotlib, which a plain run does without
+    target.mkdir(parents=True, exist_ok=True)
+    for number, row in enumerate(outcome.rows):
+        plots.bars(row, target / f"{case.name}-{number}-bars.png")
+        if any(entry.approximate and entry.times for entry in row.entries):
+            plots.recall_against_rate(row, target / f"{case.name}-{number}-recall.png")
+    row = next(row for row in outcome.rows if row.label == headlines[0])
+    exact = [way for way in ways[row.data_set]
+             if way not in outcome.absent and not is_approximate(case, way)]
+    rows = scaled(case, row, folders[row.data_set], exact, conditions)
+    plots.time_against_n(rows, target / f"{case.name}-time.png")
+
+
+def is_approximate(case: Case, way: str) -> bool:
+    return any(way in group.approximate for group in case.groups)
+
+
+def run(asked: argparse.Namespace) -> int:
+    case = CASES[asked.case]
+    wanted = asked.peers.split(",") if asked.peers else []
+    check_peers(case, wanted)
+    facts = machine.facts()
+    machine.keep_to_cores(asked.threads)
+    conditions = Conditions(asked.size, asked.threads, asked.rounds, asked.patience)
+    target = read_target(case.name, asked.size)
+    outcome, data = Outcome(), dict[str, Any]()
+    folders, ways = dict[str, Path](), dict[str, list[str]]()
+    for group in case.groups:
+        folder = made(group.data_set, asked.size, store.root(asked.dir))
+        folders[group.data_set] = folder
+        data[group.data_set] = store.checksums(store.read_manifest(folder))
+        ways[group.data_set] = ways_of(group, wanted, asked.size, outcome)
+        outcome.add(measure(case.operation, group, ways[group.data_set], folder, conditions))
+    found = headline(outcome.rows, target)
+    report.print_outcome(outcome, conditions, facts)
+    if asked.json:
+        report.write_json(asked.json, case.name, outcome, found, conditions, facts, data)
+    if asked.plot:
+        plot(case, outcome, target.rows, folders, ways, conditions, asked.plot)
+    reasons = shortfalls(found, target)
+    for reason in reasons:
+        print(f"FAILED: {reason}")
+    print(report.last_line(case.name, found))
+    return 1 if reasons else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(run(arguments()))
+    except (PeerError, RuntimeError, ValueError) as error:
+        print(f"bench/compare: {error}", file=sys.stderr)
+        sys.exit(2)

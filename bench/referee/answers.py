@@ -1,0 +1,72 @@
+"""Answers against the truth. A tie is forgiven only where distances are equal as numbers."""
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Keys of some base rows for one query.
+KeysOf = Callable[[int, np.ndarray], np.ndarray]
+# What peers that claim to be exact lose to rounding stays far above this.
+LEAST_RECALL_OF_EXACT = 0.99
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The right ids of some queries, or of all."""
+    queries: np.ndarray
+    ids: Sequence[np.ndarray]
+    keys_of: KeysOf
+    base_rows: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    mismatches: int    # positions that do not hold what they should
+    positions: int
+    recall: float
+
+    def refuses(self, approximate: bool) -> bool:
+        """Whether the time of this answer means nothing."""
+        return not approximate and self.recall < LEAST_RECALL_OF_EXACT
+
+
+def first_occurrences(ids: np.ndarray, base_rows: int) -> np.ndarray:
+    """True where an id is one of the base and was not given before."""
+    fresh = np.zeros(len(ids), dtype=bool)
+    fresh[np.unique(ids, return_index=True)[1]] = True
+    return fresh & (ids >= 0) & (ids < base_rows)
+
+
+def judge_nearest(found: np.ndarray, truth: Truth, ties_forgiven: bool) -> Verdict:
+    """Position by position. `found`: the ids of all queries, nearest first.
+
+    Ties are not forgiven to one who promises the smaller id.
+    """
+    mismatches = positions = within_reach = 0
+    for query, right in zip(truth.queries, truth.ids, strict=True):
+        got = np.asarray(found[query])
+        if len(got) != len(right):
+            raise ValueError(f"query {query}: expected {len(right)} ids, got {len(got)}")
+        positions += len(right)
+        if np.array_equal(got, right):
+            within_reach += len(right)
+            continue
+        usable = first_occurrences(got, truth.base_rows)
+        right_keys = truth.keys_of(query, right)
+        got_keys = truth.keys_of(query, np.where(usable, got, right))
+        wrong = got_keys != right_keys if ties_forgiven else got != right
+        mismatches += int((~usable | wrong).sum())
+        within_reach += int((usable & (got_keys <= right_keys[-1])).sum())
+    return Verdict(mismatches, positions, within_reach / positions if positions else 1.0)
+
+
+def judge_ranges(offsets: np.ndarray, found: np.ndarray, truth: Truth) -> Verdict:
+    """As sets, since a radius promises no order."""
+    mismatches = positions = common = 0
+    for query, right in zip(truth.queries, truth.ids, strict=True):
+        got = found[offsets[query]:offsets[query + 1]]
+        shared = len(np.intersect1d(got, right))
+        mismatches += len(got) + len(right) - 2 * shared
+        positions += len(right)
+        common += shared
+    return Verdict(mismatches, positions, common / positions if positions else 1.0)

@@ -1,0 +1,49 @@
+"""Which BLAS a process has loaded, what CPU it believes to be on, and how fast it is."""
+import ctypes
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+from peers.cblas import sgemm
+
+SHAPE = (1_024, 4_096, 128)
+ROUNDS = 5
+
+
+def gigaflops(library: ctypes.CDLL) -> float:
+    rows, columns, depth = SHAPE
+    a, b = np.ones((rows, depth), np.float32), np.ones((columns, depth), np.float32)
+    out = np.empty((rows, columns), np.float32)
+    product = sgemm(library)
+    best = np.inf
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        product(a, b, out)
+        best = min(best, time.perf_counter() - started)
+    return 2 * rows * columns * depth / best / 1e9
+
+
+def speeds() -> dict[str, float]:
+    """GFLOP/s of each BLAS of this process, named such as "openblas 0.3.15 SkylakeX"."""
+    found = {}
+    for entry in threadpool_info():
+        if entry["user_api"] == "blas":
+            parts = (entry["internal_api"], entry["version"], entry.get("architecture"))
+            name = " ".join(filter(None, parts))
+            found[name] = gigaflops(ctypes.CDLL(entry["filepath"]))
+    return found
+
+
+def too_slow(speeds_of_peer: dict[str, float], speeds_beside_mkl: dict[str, float]) -> str | None:
+    """Why a peer's times would be unfair to it: one of its BLAS runs below half of MKL's speed.
+
+    Which of several a peer calls cannot be seen, and so each of them counts.
+    """
+    mkl = max((speed for name, speed in speeds_beside_mkl.items() if name.startswith("mkl")),
+              default=0.0)
+    for name, speed in speeds_of_peer.items():
+        if speed < mkl / 2:
+            return (f"its BLAS, {name}, called bare, gives {speed:.0f} GFLOP/s, below half of "
+                    f"MKL's {mkl:.0f}: set its core type (docs/benchmarks.md)")
+    return None

@@ -1,0 +1,105 @@
+"""A peer in a process of its own: told what to do by lines of JSON, answering by lines of JSON.
+
+Its own process, since each peer brings a BLAS and an OpenMP that read the environment when they are
+loaded, and that get in each other's way.
+"""
+import json
+import os
+import sys
+import time
+import traceback
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TextIO
+
+import numpy as np
+
+from referee import blas
+from referee.material import Portion, load
+
+
+class Child:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.answer: Any = None
+
+    def start(self, portion: dict[str, Any], operation: str, threads: int) -> dict[str, Any]:
+        """Imports the peer and hands it the data."""
+        import peers
+        from peers.interface import Data
+        self.operation = operation
+        way = peers.load(self.name)
+        material = load(Portion(**portion))
+        data = Data(np.array(material.base), np.array(material.queries), material.metric, threads)
+        started = time.perf_counter()
+        self.way = way(data)
+        seconds = time.perf_counter() - started
+        return {"seconds": seconds, "versions": {name: version_of(name) for name in way.packages},
+                "is_limit": way.is_limit, "settings": way.settings,
+                "blas": blas.speeds() if way.uses_blas else {}}
+
+    def search(self, question: dict[str, Any]) -> Any:
+        if self.operation in ("graph", "select"):
+            return getattr(self.way, self.operation)(question["k"])
+        search = getattr(self.way, self.operation)
+        wanted = question["k"] or question["radius"]
+        count = len(self.way.data.queries)
+        if not question["one_by_one"]:
+            return search(slice(0, count), wanted)
+        found = [search(slice(query, query + 1), wanted) for query in range(count)]
+        return None if self.way.is_limit else np.concatenate(found)
+
+    def warm(self, question: dict[str, Any], setting: dict[str, int], file: str) -> dict[str, Any]:
+        """Answers once, untimed, and leaves the answer in a file."""
+        if setting:
+            self.way.set(**setting)
+        answer = self.search(question)
+        if answer is None:
+            return {}
+        arrays = answer if isinstance(answer, tuple) else (answer,)
+        np.savez(file, *arrays)
+        return {"answered": True}
+
+    def run(self, question: dict[str, Any], setting: dict[str, int], least: float
+            ) -> dict[str, Any]:
+        """Seconds a search: the mean of as many as take `least` seconds."""
+        if setting:
+            self.way.set(**setting)
+        searches, started = 0, time.perf_counter()
+        while True:
+            self.search(question)
+            searches += 1
+            passed = time.perf_counter() - started
+            if passed >= least:
+                return {"seconds": passed / searches}
+
+
+def version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not from a package"
+
+
+def reply(child: Child, line: str) -> dict[str, Any]:
+    message = json.loads(line)
+    command = message.pop("do")
+    try:
+        return {"start": child.start, "warm": child.warm, "run": child.run}[command](**message)
+    except Exception as error:
+        # Whatever a peer throws is the referee's to report, with where it came from.
+        traceback.print_exc()
+        first_line = (str(error).strip() or "no message").splitlines()[0]
+        return {"error": f"{type(error).__name__}: {first_line}"[:300]}
+
+
+def serve(child: Child, asked: TextIO, replies: TextIO) -> None:
+    for line in asked:
+        replies.write(json.dumps(reply(child, line)) + "\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    # Peers print; what they print must not look like a reply.
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    serve(Child(sys.argv[1]), sys.stdin, channel)

@@ -1,0 +1,47 @@
+"""The arrays of a group, the same for the referee and for every child: mapped from files."""
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from referee.cases import Group
+from sets.vector_files import read_rows
+
+
+@dataclass(frozen=True)
+class Material:
+    metric: str
+    base: np.ndarray
+    queries: np.ndarray
+    truth: np.ndarray | None   # None: the file's truth is not about these rows
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Which part of a data set; what children are told."""
+    folder: str
+    metric: str
+    queries: int
+    base_rows: int | None
+    columns: int | None
+
+
+def portion_of(group: Group, folder: Path, size: str) -> Portion:
+    pick = {"quick": 0, "full": 1}[size]
+    return Portion(str(folder), group.metric, group.queries[pick], group.base_rows[pick],
+                   group.columns[pick] if group.columns else None)
+
+
+def load(portion: Portion) -> Material:
+    folder = Path(portion.folder)
+    ending = next(folder.glob("base.*bin")).suffix
+    base = read_rows(folder / f"base{ending}")
+    queries = read_rows(folder / f"queries{ending}")
+    if len(queries) < portion.queries:
+        raise ValueError(f"{folder}: {portion.queries} queries were asked for, "
+                         f"there are {len(queries)}")
+    if portion.columns:
+        base = base.reshape(-1, portion.columns)
+    whole = portion.base_rows is None and portion.columns is None
+    return Material(portion.metric, base[:portion.base_rows], queries[:portion.queries],
+                    read_rows(folder / "truth.ibin") if whole else None)

@@ -1,0 +1,257 @@
+"""Runs a group of a case: everybody prepared, checked, and then timed in turns."""
+import dataclasses
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from peers import BEST_ENVIRONMENT
+from referee import arithmetic, blas, machine
+from referee.answers import Truth, Verdict, judge_nearest, judge_ranges
+from referee.cases import NEARFIELD, Group, Question
+from referee.material import Material, load, portion_of
+from referee.process import PeerError, Process
+from referee.truth import truth_of
+
+MKL = "mkl_gemm/sgemm"
+LEAST_SECONDS = 0.1  # a run repeats its search for so long, so that the clock is no part of it
+
+
+@dataclass(frozen=True)
+class Conditions:
+    size: str
+    threads: int
+    rounds: int
+    patience: float
+
+
+@dataclass
+class Contender:
+    """One who is measured: a way, at its best or out of the box."""
+    name: str
+    process: Process
+    facts: dict[str, Any]
+
+
+@dataclass
+class Entry:
+    """A line of the table: a contender with a setting, and what came of it."""
+    name: str
+    setting: dict[str, int]
+    is_limit: bool
+    approximate: bool
+    seconds_to_prepare: float
+    verdict: Verdict | None = None
+    times: list[float] = field(default_factory=list)
+    out_of_the_box: float | None = None
+    ratio: arithmetic.Ratio | None = None
+    refused: str | None = None
+
+    @property
+    def label(self) -> str:
+        chosen = " ".join(f"{name}={value}" for name, value in self.setting.items())
+        return f"{self.name} {chosen}".strip()
+
+
+@dataclass
+class Row:
+    """A question, and everybody's line."""
+    data_set: str
+    question: Question
+    base_shape: tuple[int, int]
+    queries: int
+    checked: int
+    noise: float
+    entries: list[Entry]
+
+    @property
+    def label(self) -> str:
+        return f"{self.data_set} {self.question}"
+
+    @property
+    def ours(self) -> Entry:
+        return next(entry for entry in self.entries if entry.name == NEARFIELD)
+
+
+@dataclass
+class Outcome:
+    rows: list[Row] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    blas: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def add(self, other: "Outcome") -> None:
+        self.rows += other.rows
+        for mine, theirs in ((self.absent, other.absent), (self.versions, other.versions),
+                             (self.blas, other.blas)):
+            mine.update(theirs)
+
+
+def say(text: str) -> None:
+    """Progress, apart from the results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Table:
+    """The contenders of a group, while their processes live."""
+
+    def __init__(self, operation: str, group: Group, folder: Path, conditions: Conditions) -> None:
+        self.operation, self.conditions = operation, conditions
+        self.portion = portion_of(group, folder, conditions.size)
+        self.material: Material = load(self.portion)
+        self.group = group
+        self.outcome = Outcome()
+        self.contenders: dict[str, Contender] = {}
+        self.plain: dict[str, Contender] = {}   # out of the box
+        self.twin: Contender | None = None      # Nearfield again, for the noise
+
+    def __enter__(self) -> "Table":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        everybody = [*self.contenders.values(), *self.plain.values(), self.twin]
+        for contender in filter(None, everybody):
+            contender.process.end()
+
+    def start(self, name: str, label: str, extra: dict[str, str]) -> Contender:
+        say(f"  {label} gets {self.group.data_set}")
+        process = Process(name, label, self.conditions.threads, extra, self.conditions.patience)
+        try:
+            facts = process.ask(do="start", portion=dataclasses.asdict(self.portion),
+                                operation=self.operation, threads=self.conditions.threads)
+        except PeerError:
+            process.end()
+            raise
+        return Contender(name, process, facts)
+
+    def seat(self, name: str) -> None:
+        """Starts a way at its best and, if that needs an environment, out of the box too."""
+        best = BEST_ENVIRONMENT.get(name.partition("/")[0], {}) if machine.has_avx512() else {}
+        try:
+            contender = self.start(name, name, best)
+            self.contenders[name] = contender
+            if best and contender.facts["blas"]:
+                self.plain[name] = self.start(name, f"{name} out of the box", {})
+        except PeerError as failure:
+            self.outcome.absent[name] = str(failure)
+            return
+        self.outcome.versions.update(contender.facts["versions"])
+        if contender.facts["blas"]:
+            self.outcome.blas[name] = contender.facts["blas"]
+
+    def refuse_slow_blas(self) -> None:
+        reference = self.outcome.blas.get(MKL, {})
+        for name, speeds in self.outcome.blas.items():
+            reason = blas.too_slow(speeds, reference)
+            if reason:
+                self.outcome.absent[name] = f"refused: {reason}"
+                self.contenders.pop(name).process.end()
+                if name in self.plain:
+                    self.plain.pop(name).process.end()
+
+    def judge(self, entry: Entry, answer: Path, truth: Truth) -> None:
+        with np.load(answer) as arrays:
+            parts = [arrays[name] for name in arrays.files]
+        if self.operation == "within":
+            entry.verdict = judge_ranges(*parts, truth)
+        else:
+            entry.verdict = judge_nearest(*parts, truth, ties_forgiven=entry.name != NEARFIELD)
+        if entry.verdict.refuses(entry.approximate):
+            entry.refused = (f"wrong answers: recall {entry.verdict.recall:.4f}, "
+                             f"{entry.verdict.mismatches} mismatches")
+
+    def entries(self, question: Question, truth: Truth) -> list[Entry]:
+        """Everybody's answer, looked at before any time counts."""
+        found = []
+        for contender in self.contenders.values():
+            say(f"  {contender.name} answers {question}")
+            facts = contender.facts
+            for setting in facts["settings"] or [{}]:
+                entry = Entry(contender.name, setting, facts["is_limit"],
+                              contender.name in self.group.approximate, facts["seconds"])
+                found.append(entry)
+                try:
+                    self.warm(contender, entry, question, truth)
+                except PeerError as failure:
+                    entry.refused = str(failure)
+        return found
+
+    def warm(self, contender: Contender, entry: Entry, question: Question, truth: Truth) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "answer.npz"
+            reply = contender.process.ask(do="warm", question=dataclasses.asdict(question),
+                                          setting=entry.setting, file=str(file))
+            if reply.get("answered"):
+                self.judge(entry, file, truth)
+            elif not entry.is_limit:
+                entry.refused = "it gave no answer"
+
+    def time(self, contender: Contender, setting: dict[str, int], question: Question) -> float:
+        return contender.process.ask(do="run", question=dataclasses.asdict(question),
+                                     setting=setting, least=LEAST_SECONDS)["seconds"]
+
+    def measure_noise(self, question: Question) -> float:
+        """Nearfield against itself, in turns."""
+        if self.twin is None:
+            self.twin = self.start(NEARFIELD, f"{NEARFIELD} again", {})
+        times: tuple[list[float], list[float]] = ([], [])
+        say("  Nearfield against itself")
+        self.time(self.twin, {}, question)
+        for _ in range(self.conditions.rounds):
+            times[0].append(self.time(self.contenders[NEARFIELD], {}, question))
+            times[1].append(self.time(self.twin, {}, question))
+        return arithmetic.noise(*times)
+
+    def play_rounds(self, entries: list[Entry], question: Question) -> None:
+        """Each round begins with another, so that nobody always comes after the same."""
+        timed = [entry for entry in entries if not entry.refused]
+        for number in range(self.conditions.rounds):
+            say(f"  round {number + 1} of {self.conditions.rounds}, {len(timed)} contenders")
+            start = number % len(timed)
+            for entry in timed[start:] + timed[:start]:
+                self.time_once(entry, question)
+        for entry in timed:
+            if entry.name in self.plain and not entry.refused:
+                entry.out_of_the_box = self.time(self.plain[entry.name], entry.setting, question)
+
+    def time_once(self, entry: Entry, question: Question) -> None:
+        if entry.refused:
+            return
+        try:
+            contender = self.contenders[entry.name]
+            entry.times.append(self.time(contender, entry.setting, question))
+        except PeerError as failure:
+            if entry.name == NEARFIELD:
+                raise
+            entry.refused = f"failed in round {len(entry.times) + 1}: {failure}"
+            entry.times.clear()
+
+    def row(self, question: Question) -> Row:
+        truth = truth_of(self.material, self.operation, question)
+        entries = self.entries(question, truth)
+        row = Row(self.group.data_set, question, self.material.base.shape,
+                  len(self.material.queries), len(truth.queries), 0.0, entries)
+        if row.ours.refused:
+            return row
+        row.noise = self.measure_noise(question)
+        self.play_rounds(entries, question)
+        for entry in entries:
+            if entry.times:
+                entry.ratio = arithmetic.ratio(entry.times, row.ours.times)
+        return row
+
+
+def measure(operation: str, group: Group, ways: list[str], folder: Path, conditions: Conditions
+            ) -> Outcome:
+    with Table(operation, group, folder, conditions) as table:
+        for name in (NEARFIELD, *ways):
+            table.seat(name)
+        if NEARFIELD not in table.contenders:
+            raise PeerError(f"Nearfield itself: {table.outcome.absent[NEARFIELD]}")
+        table.refuse_slow_blas()
+        for question in group.questions:
+            table.outcome.rows.append(table.row(question))
+        return table.outcome

@@ -1,0 +1,65 @@
+"""The referee's side of a child: starts it, asks it, and notices that it died or hangs."""
+import json
+import os
+import selectors
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+BENCH = Path(__file__).resolve().parent.parent
+LOGS = BENCH.parent / "build" / "bench-logs"
+THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class PeerError(Exception):
+    """A peer that is missing, died, hangs, or cannot do what it was asked; the text says why."""
+
+
+def environment(threads: int, extra: dict[str, str]) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    counts = dict.fromkeys(THREAD_COUNTS, str(threads))
+    return plain | counts | {"PYTHONPATH": str(BENCH)} | extra
+
+
+class Process:
+    def __init__(self, name: str, label: str, threads: int, extra: dict[str, str],
+                 patience: float, module: str = "referee.child") -> None:
+        LOGS.mkdir(parents=True, exist_ok=True)
+        self.log = LOGS / f"{label.replace('/', '-').replace(' ', '-')}.log"
+        self.patience = patience
+        with open(self.log, "w") as log:
+            self.child = subprocess.Popen(
+                [sys.executable, "-m", module, name], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(threads, extra))
+
+    def ask(self, **message: Any) -> dict[str, Any]:
+        assert self.child.stdin
+        assert self.child.stdout
+        try:
+            self.child.stdin.write(json.dumps(message) + "\n")
+            self.child.stdin.flush()
+        except BrokenPipeError:
+            raise PeerError(self.how_it_ended()) from None
+        # A reply is one line, written at once, and nothing else is on this pipe.
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(self.child.stdout, selectors.EVENT_READ)
+            if not waiting.select(self.patience):
+                self.end()
+                raise PeerError(f"no answer in {self.patience:.0f} s (--patience)")
+        line = self.child.stdout.readline()
+        if not line:
+            raise PeerError(self.how_it_ended())
+        reply = json.loads(line)
+        if "error" in reply:
+            raise PeerError(reply["error"])
+        return reply
+
+    def how_it_ended(self) -> str:
+        status = self.child.wait()
+        how = f"signal {-status}" if status < 0 else f"exit code {status}"
+        return f"its process ended with {how}: see {self.log.relative_to(BENCH.parent)}"
+
+    def end(self) -> None:
+        self.child.kill()
+        self.child.communicate()

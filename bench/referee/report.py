@@ -1,0 +1,84 @@
+"""The outcome as tables for people and as JSON for programs."""
+import dataclasses
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from referee import arithmetic
+from referee.measure import Conditions, Entry, Outcome, Row
+from referee.targets import Headline
+
+COLUMNS = ("who", "ms", "spread", "theirs / ours", "out of the box, ms", "queries/s", "recall",
+           "mismatches", "prepared in, s")
+
+
+def kind(entry: Entry) -> str:
+    if entry.is_limit:
+        return "limit"
+    return "approximate" if entry.approximate else "exact"
+
+
+def cells(entry: Entry, questions: int) -> tuple[str, ...]:
+    middle = median(entry.times)
+    assert entry.ratio
+    verdict = entry.verdict
+    return (f"{entry.label} ({kind(entry)})", f"{1e3 * middle:.3g}",
+            f"{arithmetic.spread(entry.times):.0%}",
+            f"{entry.ratio.median:.3g} ({entry.ratio.smallest:.3g} to {entry.ratio.largest:.3g})",
+            f"{1e3 * entry.out_of_the_box:.3g}" if entry.out_of_the_box else "",
+            f"{questions / middle:.4g}",
+            f"{verdict.recall:.4f}" if verdict else "",
+            f"{verdict.mismatches} of {verdict.positions}" if verdict else "",
+            f"{entry.seconds_to_prepare:.2f}")
+
+
+def aligned(table: list[tuple[str, ...]]) -> Iterable[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        yield "| " + " | ".join(cell.ljust(width)
+                                for cell, width in zip(line, widths, strict=True)) + " |"
+
+
+def print_row(row: Row, conditions: Conditions) -> None:
+    rows, columns = row.base_shape
+    questions = row.queries or rows
+    print(f"\n{row.label}: base {rows} x {columns}, {questions} queries, {row.checked} of them "
+          f"checked; {conditions.threads} threads, {conditions.rounds} rounds, noise "
+          f"{row.noise:.0%}")
+    timed = sorted((entry for entry in row.entries if entry.times),
+                   key=lambda entry: median(entry.times))
+    if timed:
+        table = [COLUMNS, tuple("-" * len(name) for name in COLUMNS)]
+        print("\n".join(aligned(table + [cells(entry, questions) for entry in timed])))
+    for entry in row.entries:
+        if entry.refused:
+            print(f"not timed: {entry.label}: {entry.refused}")
+
+
+def print_outcome(outcome: Outcome, conditions: Conditions, machine: dict[str, object]) -> None:
+    for row in outcome.rows:
+        print_row(row, conditions)
+    print()
+    for name, reason in outcome.absent.items():
+        print(f"missing: {name}: {reason}")
+    for name, speeds in outcome.blas.items():
+        called = ", ".join(f"{core} {speed:.0f} GFLOP/s" for core, speed in speeds.items())
+        print(f"BLAS of {name}: {called}")
+    print("versions: " + ", ".join(f"{name} {version}"
+                                   for name, version in sorted(outcome.versions.items())))
+    print("machine: " + ", ".join(f"{name} {value}" for name, value in machine.items()))
+
+
+def last_line(case: str, found: Headline) -> str:
+    return (f"{case} ratio_peer={found.ratio_peer:.3f} ratio_limit={found.ratio_limit:.3f} "
+            f"mismatches={found.mismatches}")
+
+
+def write_json(path: Path, case: str, outcome: Outcome, found: Headline, conditions: Conditions,
+               machine: dict[str, object], data: dict[str, Any]) -> None:
+    everything = {"case": case, "conditions": dataclasses.asdict(conditions), "machine": machine,
+                  "data": data, "headline": dataclasses.asdict(found),
+                  **dataclasses.asdict(outcome)}
+    path.write_text(json.dumps(everything, indent=1) + "\n")
