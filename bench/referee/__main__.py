@@ -1,6 +1,7 @@
 """The command bench/compare."""
 import argparse
 import dataclasses
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,8 @@ def run(asked: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
+    # As an exception, so that the children end too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench/compare: terminated"))
     try:
         sys.exit(run(arguments()))
     except (PeerError, RuntimeError, ValueError) as error:

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info
 from peers.cblas import sgemm
 
 SHAPE = (1_024, 4_096, 128)
-ROUNDS = 5
+ROUNDS = 3
 
 
 def gigaflops(library: ctypes.CDLL) -> float:
@@ -24,24 +24,23 @@ def gigaflops(library: ctypes.CDLL) -> float:
     return 2 * rows * columns * depth / best / 1e9
 
 
-def speeds() -> dict[str, float]:
-    """GFLOP/s of each BLAS of this process, named such as "openblas 0.3.15 SkylakeX"."""
-    found = {}
-    for entry in threadpool_info():
-        if entry["user_api"] == "blas":
-            parts = (entry["internal_api"], entry["version"], entry.get("architecture"))
-            name = " ".join(filter(None, parts))
-            found[name] = gigaflops(ctypes.CDLL(entry["filepath"]))
-    return found
+def loaded() -> dict[str, str]:
+    """Files of the BLAS libraries of this process, with names as "openblas 0.3.15 SkylakeX"."""
+    return {entry["filepath"]: " ".join(filter(None, (
+                entry["internal_api"], entry["version"], entry.get("architecture"))))
+            for entry in threadpool_info() if entry["user_api"] == "blas"}
 
 
-def too_slow(speeds_of_peer: dict[str, float], speeds_beside_mkl: dict[str, float]) -> str | None:
+def speeds(libraries: dict[str, str]) -> dict[str, float]:
+    """GFLOP/s by name."""
+    return {name: gigaflops(ctypes.CDLL(file)) for file, name in libraries.items()}
+
+
+def too_slow(speeds_of_peer: dict[str, float], mkl: float) -> str | None:
     """Why a peer's times would be unfair to it: one of its BLAS runs below half of MKL's speed.
 
     Which of several a peer calls cannot be seen, and so each of them counts.
     """
-    mkl = max((speed for name, speed in speeds_beside_mkl.items() if name.startswith("mkl")),
-              default=0.0)
     for name, speed in speeds_of_peer.items():
         if speed < mkl / 2:
             return (f"its BLAS, {name}, called bare, gives {speed:.0f} GFLOP/s, below half of "

@@ -27,15 +27,20 @@ class Child:
         import peers
         from peers.interface import Data
         self.operation = operation
+        before = blas.loaded()
         way = peers.load(self.name)
         material = load(Portion(**portion))
         data = Data(np.array(material.base), np.array(material.queries), material.metric, threads)
         started = time.perf_counter()
         self.way = way(data)
         seconds = time.perf_counter() - started
+        # numpy's own was there before, and is not what the peer calls.
+        self.own_blas = {file: name for file, name in blas.loaded().items() if file not in before}
         return {"seconds": seconds, "versions": {name: version_of(name) for name in way.packages},
-                "is_limit": way.is_limit, "settings": way.settings,
-                "blas": blas.speeds() if way.uses_blas else {}}
+                "is_limit": way.is_limit, "settings": way.settings, "uses_blas": way.uses_blas}
+
+    def blas(self) -> dict[str, Any]:
+        return {"speeds": blas.speeds(self.own_blas)}
 
     def search(self, question: dict[str, Any]) -> Any:
         if self.operation in ("graph", "select"):
@@ -84,7 +89,8 @@ def reply(child: Child, line: str) -> dict[str, Any]:
     message = json.loads(line)
     command = message.pop("do")
     try:
-        return {"start": child.start, "warm": child.warm, "run": child.run}[command](**message)
+        answer: dict[str, Any] = getattr(child, command)(**message)
+        return answer
     except Exception as error:
         # Whatever a peer throws is the referee's to report, with where it came from.
         traceback.print_exc()

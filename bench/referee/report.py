@@ -14,6 +14,10 @@ COLUMNS = ("who", "ms", "spread", "theirs / ours", "out of the box, ms", "querie
            "mismatches", "prepared in, s")
 
 
+def three_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
 def kind(entry: Entry) -> str:
     if entry.is_limit:
         return "limit"
@@ -24,11 +28,11 @@ def cells(entry: Entry, questions: int) -> tuple[str, ...]:
     middle = median(entry.times)
     assert entry.ratio
     verdict = entry.verdict
-    return (f"{entry.label} ({kind(entry)})", f"{1e3 * middle:.3g}",
+    return (f"{entry.label} ({kind(entry)})", three_digits(1e3 * middle),
             f"{arithmetic.spread(entry.times):.0%}",
             f"{entry.ratio.median:.3g} ({entry.ratio.smallest:.3g} to {entry.ratio.largest:.3g})",
-            f"{1e3 * entry.out_of_the_box:.3g}" if entry.out_of_the_box else "",
-            f"{questions / middle:.4g}",
+            three_digits(1e3 * entry.out_of_the_box) if entry.out_of_the_box else "",
+            three_digits(questions / middle),
             f"{verdict.recall:.4f}" if verdict else "",
             f"{verdict.mismatches} of {verdict.positions}" if verdict else "",
             f"{entry.seconds_to_prepare:.2f}")

@@ -1,5 +1,6 @@
 """The command bench/datasets."""
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -102,6 +103,8 @@ def run(asked: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
+    # As an exception, so that a half-made folder goes away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench/datasets: terminated"))
     try:
         sys.exit(run(arguments()))
     except (ValueError, RuntimeError) as error:

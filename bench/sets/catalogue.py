@@ -21,7 +21,7 @@ def local_features(detector: str) -> Callable[[Path, str, Path], dict[str, Any]]
         amounts = {
             "quick": local_features.Amounts(20_000, 2_000, 1_000, 800, 1_500,
                                             ("lomiri-wallpapers-16.04",)),
-            "full": local_features.Amounts(1_000_000, 100_000, 10_000, 1_600, 6_000,
+            "full": local_features.Amounts(1_000_000, 100_000, 10_000, 2_000, 20_000,
                                            pictures.PACKAGES),
         }[size]
         facts = local_features.make(folder, detector, amounts, cache)
