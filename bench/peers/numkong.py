@@ -7,6 +7,11 @@ from peers.interface import Data, Way, on_threads
 ROWS_AT_A_TIME = 16_384
 
 
+def as_bits(rows: np.ndarray) -> numkong.Tensor:
+    """Bytes that NumKong takes for eight bits each; a plain array has no kernel."""
+    return numkong.from_pointer(rows.ctypes.data, rows.shape, "u1", owner=rows)
+
+
 class Distances(Way):
     packages = ("numkong",)
     is_limit = True
@@ -16,13 +21,12 @@ class Distances(Way):
         bits = data.metric == "hamming"
         self.distances = numkong.hammings_packed if bits else numkong.euclideans_packed
         pack = numkong.hammings_pack if bits else numkong.dots_pack
-        kind = {"dtype": "u1"} if bits else {}
-        self.queries = np.array(data.queries)
-        self.packed = [pack(np.array(data.base[first:first + ROWS_AT_A_TIME]), **kind)
+        self.rows = as_bits if bits else np.asarray
+        self.packed = [pack(self.rows(data.base[first:first + ROWS_AT_A_TIME]))
                        for first in range(0, len(data.base), ROWS_AT_A_TIME)]
 
     def knn(self, part: slice, k: int) -> None:
-        queries, threads = self.queries[part], self.data.threads
+        queries, threads = self.rows(self.data.queries[part]), self.data.threads
 
         def work(thread: int) -> None:
             for packed in self.packed[thread::threads]:

@@ -24,13 +24,13 @@ def environment(threads: int, extra: dict[str, str]) -> dict[str, str]:
 
 class Process:
     def __init__(self, name: str, label: str, threads: int, extra: dict[str, str],
-                 patience: float, module: str = "referee.child") -> None:
+                 patience: float) -> None:
         LOGS.mkdir(parents=True, exist_ok=True)
         self.log = LOGS / f"{label.replace('/', '-').replace(' ', '-')}.log"
         self.patience = patience
         with open(self.log, "w") as log:
             self.child = subprocess.Popen(
-                [sys.executable, "-m", module, name], stdin=subprocess.PIPE,
+                [sys.executable, "-m", "referee.child", name], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=log, text=True, env=environment(threads, extra))
 
     def ask(self, **message: Any) -> dict[str, Any]:

@@ -1,0 +1,181 @@
+"""The referee with made-up peers: the right one is timed, the wrong and the broken one are not."""
+import contextlib
+import io
+import json
+import math
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from peers.interface import Data, Way, without_self
+from referee import child, measure, process, report
+from referee.cases import NEARFIELD, Group, Question
+from referee.measure import Conditions, Outcome
+from referee.targets import Headline, Target, headline, shortfalls
+from sets.definition import nearest
+from sets.vector_files import write_rows
+
+CONDITIONS = Conditions(size="quick", threads=1, rounds=3, patience=10)
+
+
+class Right(Way):
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        return np.stack([nearest(query, self.data.base, k, self.data.metric)
+                         for query in self.data.queries[part]])
+
+
+class Wrong(Right):
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        return super().knn(part, k)[:, ::-1] + 1
+
+
+class Broken(Way):
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        raise MemoryError("no room for 3 rows")
+
+
+class Missing(Way):
+    def __init__(self, data: Data) -> None:
+        raise ImportError("no module named 'missing'")
+
+
+class Limit(Way):
+    is_limit = True
+
+    def knn(self, part: slice, k: int) -> None:
+        pass
+
+
+class Rough(Right):
+    settings = ({"ef": 1}, {"ef": 2})
+
+    def set(self, **setting: int) -> None:
+        self.shift = 2 - setting["ef"]
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        return super().knn(part, k) + self.shift
+
+
+WAYS = {NEARFIELD: Right, "right/way": Right, "wrong/way": Wrong, "broken/way": Broken,
+        "missing/way": Missing, "limit/way": Limit, "rough/way": Rough}
+
+
+class InThisProcess:
+    """A child without a process, behind the same lines of JSON."""
+
+    def __init__(self, name: str, *_: object) -> None:
+        self.child = child.Child(name)
+
+    def ask(self, **message: Any) -> dict[str, Any]:
+        with contextlib.redirect_stderr(io.StringIO()):
+            reply = json.loads(json.dumps(child.reply(self.child, json.dumps(message))))
+        if "error" in reply:
+            raise process.PeerError(reply["error"])
+        return reply
+
+    def end(self) -> None:
+        pass
+
+
+def outcome_of(ways: list[str]) -> Outcome:
+    group = Group("points", (Question(k=3),), tuple(ways), ("rough/way",), queries=(4, 4))
+    random = np.random.RandomState(1)
+    with (tempfile.TemporaryDirectory() as name, mock.patch("peers.load", WAYS.get),
+          mock.patch.object(measure, "Process", InThisProcess),
+          mock.patch.object(measure, "LEAST_SECONDS", 0.001),
+          contextlib.redirect_stderr(io.StringIO())):
+        folder = Path(name)
+        base = random.randint(0, 256, (50, 8)).astype(np.uint8)
+        queries = random.randint(0, 256, (4, 8)).astype(np.uint8)
+        write_rows(folder / "base.u8bin", base)
+        write_rows(folder / "queries.u8bin", queries)
+        right = np.stack([nearest(query, base, 5, "sqeuclidean") for query in queries])
+        write_rows(folder / "truth.ibin", right.astype(np.int32))
+        return measure.measure("knn", group, ways, folder, CONDITIONS)
+
+
+class Referee(unittest.TestCase):
+    def test_a_right_peer_is_timed_in_every_round(self) -> None:
+        row = outcome_of(["right/way"]).rows[0]
+        for entry in row.entries:
+            self.assertIsNone(entry.refused)
+            self.assertEqual(len(entry.times), CONDITIONS.rounds)
+            assert entry.verdict
+            self.assertEqual((entry.verdict.mismatches, entry.verdict.positions), (0, 12))
+
+    def test_a_wrong_answer_is_refused_and_not_timed(self) -> None:
+        row = outcome_of(["wrong/way", "right/way"]).rows[0]
+        entry = next(entry for entry in row.entries if entry.name == "wrong/way")
+        self.assertRegex(str(entry.refused), "wrong answers: recall 0.*mismatches")
+        self.assertEqual(entry.times, [])
+        self.assertIsNone(entry.ratio)
+
+    def test_a_peer_that_fails_says_why(self) -> None:
+        row = outcome_of(["broken/way"]).rows[0]
+        self.assertEqual(row.entries[1].refused, "MemoryError: no room for 3 rows")
+
+    def test_a_missing_peer_is_reported(self) -> None:
+        outcome = outcome_of(["missing/way"])
+        self.assertEqual(outcome.absent["missing/way"],
+                         "ImportError: no module named 'missing'")
+
+    def test_nearfield_must_be_there(self) -> None:
+        with (mock.patch.dict(WAYS, {NEARFIELD: Missing}),
+              self.assertRaisesRegex(process.PeerError, "Nearfield itself: ImportError")):
+            outcome_of([])
+
+    def test_approximate_peers_have_a_recall_and_no_part_in_the_ratio(self) -> None:
+        row = outcome_of(["rough/way", "limit/way"]).rows[0]
+        rough = [entry for entry in row.entries if entry.name == "rough/way"]
+        recalls = [entry.verdict.recall for entry in rough if entry.verdict]
+        self.assertLess(recalls[0], 1)
+        self.assertEqual(recalls[1], 1)
+        found = headline([row], Target((row.label,), "limit/way", 1, 1))
+        self.assertTrue(math.isnan(found.ratio_peer))
+        self.assertFalse(math.isnan(found.ratio_limit))
+
+    def test_the_report_has_a_line_for_everybody(self) -> None:
+        outcome = outcome_of(["right/way", "wrong/way", "missing/way", "limit/way"])
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            report.print_outcome(outcome, CONDITIONS, {"cpu": "made up"})
+        for line in ("right/way (exact)", "limit/way (limit)", "not timed: wrong/way: wrong",
+                     "missing: missing/way: ImportError", "machine: cpu made up"):
+            self.assertIn(line, printed.getvalue())
+
+
+class Headlines(unittest.TestCase):
+    target = Target(("points k=3",), "limit/way", ratio_peer=1.0, ratio_limit=0.5)
+
+    def test_a_good_run_passes(self) -> None:
+        self.assertEqual(shortfalls(Headline(0.9, 0.4, 0, 0.1), self.target), [])
+
+    def test_a_slow_run_fails(self) -> None:
+        reasons = shortfalls(Headline(0.4, 0.4, 0, 0.1), self.target)
+        self.assertEqual(len(reasons), 1)
+        self.assertRegex(reasons[0], "ratio_peer is 0.4, below half of its target 1,.*10%")
+
+    def test_a_wrong_run_fails_however_fast(self) -> None:
+        self.assertRegex(shortfalls(Headline(9.0, 9.0, 1, 0.1), self.target)[0], "1 mismatches")
+
+    def test_the_last_line(self) -> None:
+        self.assertEqual(report.last_line("exact-u8", Headline(0.5, 0.25, 0, 0.1)),
+                         "exact-u8 ratio_peer=0.500 ratio_limit=0.250 mismatches=0")
+
+    def test_a_row_that_is_not_measured_is_an_error(self) -> None:
+        with self.assertRaisesRegex(ValueError, "targets.toml names the rows points k=3"):
+            headline([], self.target)
+
+
+class Interface(unittest.TestCase):
+    def test_a_row_is_not_its_own_neighbour(self) -> None:
+        # Row 1 does not find itself among its copies: then the last goes.
+        found = np.array([[0, 1, 2], [0, 2, 3], [0, 2, 3]])
+        self.assertEqual(without_self(found).tolist(), [[1, 2], [0, 2], [0, 3]])
+
+
+if __name__ == "__main__":
+    unittest.main()
