@@ -143,18 +143,21 @@ class Table:
 
     def refuse_slow_blas(self) -> None:
         """Each BLAS called bare, in turns with MKL's; the best of some tries counts."""
-        if MKL not in self.contenders:
-            say("  no MKL here: nobody's BLAS is compared with it")
-            return
         users = [name for name, contender in self.contenders.items()
                  if contender.facts["uses_blas"] and name != MKL]
+        if users and MKL not in self.contenders:
+            self.seat(MKL)
         for name in users:
-            reason = self.why_too_slow(name)
+            reason = (self.why_too_slow(name) if MKL in self.contenders
+                      else f"no {MKL} to compare its BLAS with")
             if reason:
                 self.outcome.absent[name] = f"refused: {reason}"
-                self.contenders.pop(name).process.end()
-                if name in self.plain:
-                    self.plain.pop(name).process.end()
+                self.leave(name)
+
+    def leave(self, name: str) -> None:
+        for seats in (self.contenders, self.plain):
+            if name in seats:
+                seats.pop(name).process.end()
 
     def why_too_slow(self, name: str) -> str | None:
         reason = None
