@@ -2,9 +2,9 @@
 
 - Clusters: 1 in `ROWS_A_CLUSTER` rows begins one; their sizes follow Zipf's law.
 - A spectrum: dimension j, in a random order, has a spread of (j + 1) ** -0.5.
-- Outlier dimensions: a few have a large mean and a spread `OUTLIER_SPREAD` times the largest, in
-  all rows, and so one scale for a whole row loses the others.
-- Lengths differ by some percent.
+- Outlier dimensions: a few have a mean of `OUTLIER_MEAN` times the largest spread, in all rows, and
+  so one scale for a whole row loses the others.
+- Lengths differ by a percent.
 """
 from pathlib import Path
 
@@ -16,9 +16,8 @@ from sets.vector_files import write_rows
 ROWS_A_CLUSTER = 200
 WITHIN_CLUSTER = 0.5          # of the spread between centres
 OUTLIERS = 4
-OUTLIER_SPREAD = 5.0
 OUTLIER_MEAN = 20.0
-LENGTH_SPREAD = 0.05
+LENGTH_SPREAD = 0.01
 CHUNK = 16_384
 
 
@@ -31,7 +30,7 @@ class Mixture:
         outliers = random.permutation(columns)[:OUTLIERS]
         self.mean = np.zeros(columns)
         self.mean[outliers] = OUTLIER_MEAN * random.choice([-1, 1], OUTLIERS)
-        self.spread[outliers] = OUTLIER_SPREAD
+        self.spread[outliers] = 1
         clusters = max(rows // ROWS_A_CLUSTER, 1)
         self.centres = random.standard_normal((clusters, columns)) * self.spread
         weights = 1 / np.arange(1.0, clusters + 1)
