@@ -4,9 +4,9 @@
   pip install faiss-cpu numpy
   bench/offsets_vs_faiss.py build/release/nearfield
 
-100,000 base rows and 1,000 queries of 128 float32, uniform around an offset; the 10 nearest. The truth
-is the sum of (x - y)^2 in float64 over the stored float32 values, ties by smaller id. A position is
-right if it holds the id of the truth, or another id at exactly the same true distance.
+100,000 base rows and 1,000 queries of 128 float32, uniform around an offset; the 10 nearest. The
+truth is the sum of (x - y)^2 in float64 over the stored float32 values, ties by smaller id. A
+position is right if it holds the id of the truth, or another id at exactly the same true distance.
 """
 import pathlib
 import subprocess
@@ -60,7 +60,8 @@ def ours(command, queries, base):
 
 def main():
     print(f"FAISS {faiss.__version__} IndexFlatL2, {ROWS} x {COLS} f32, {QUERIES} queries, k {K}")
-    print("| data | FAISS: queries wrong | positions wrong | Nearfield: queries wrong | positions wrong |")
+    print("| data | FAISS: queries wrong | positions wrong "
+          "| Nearfield: queries wrong | positions wrong |")
     print("|---|---|---|---|---|")
     for name, offset, spread in CASES:
         rng = np.random.default_rng(1)

@@ -17,7 +17,7 @@ class BruteForce(Way):
         self.queries = as_float32(data.queries)
 
     def knn(self, part: slice, k: int) -> np.ndarray:
-        return self.index.knn_query(self.queries[part], k=k)[0].astype(np.int64)
+        return self.index.knn_query(self.queries[part], k=k)[0]
 
 
 class Hnsw(Way):
@@ -38,7 +38,7 @@ class Hnsw(Way):
         self.index.set_ef(setting["ef"])
 
     def knn(self, part: slice, k: int) -> np.ndarray:
-        return self.index.knn_query(self.queries[part], k=k)[0].astype(np.int64)
+        return self.index.knn_query(self.queries[part], k=k)[0]
 
 
 WAYS = {"brute_force": BruteForce, "hnsw": Hnsw}

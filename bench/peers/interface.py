@@ -37,6 +37,10 @@ class Way:
     def __init__(self, data: Data) -> None:
         self.data = data
 
+    def ids(self, answer: Any) -> Any:
+        """What the library returned as an array of ids, or two for a radius; not timed."""
+        return answer
+
     def set(self, **setting: int) -> None:
         """Choose how approximate the next answers are."""
         raise NotImplementedError

@@ -15,9 +15,11 @@ class Sequential(Way):
         self.index.createIndex()
         self.queries = as_float32(data.queries)
 
-    def knn(self, part: slice, k: int) -> np.ndarray:
-        found = self.index.knnQueryBatch(self.queries[part], k=k, num_threads=self.data.threads)
-        return np.stack([ids for ids, _ in found])
+    def knn(self, part: slice, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        return self.index.knnQueryBatch(self.queries[part], k=k, num_threads=self.data.threads)
+
+    def ids(self, answer: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        return np.stack([ids for ids, _ in answer])
 
 
 WAYS = {"sequential": Sequential}

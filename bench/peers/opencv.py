@@ -4,8 +4,10 @@ import numpy as np
 
 from peers.interface import Data, Way, as_float32
 
+Matches = tuple[tuple[cv2.DMatch, ...], ...]
 
-def train_ids(matches: tuple[tuple[cv2.DMatch, ...], ...]) -> np.ndarray:
+
+def train_ids(matches: Matches) -> np.ndarray:
     return np.array([[match.trainIdx for match in row] for row in matches])
 
 
@@ -19,8 +21,11 @@ class BfMatcher(Way):
         bits = data.metric == "hamming"
         self.matcher = cv2.BFMatcher(cv2.NORM_HAMMING if bits else cv2.NORM_L2)
 
-    def knn(self, part: slice, k: int) -> np.ndarray:
-        return train_ids(self.matcher.knnMatch(self.queries[part], self.base, k))
+    def knn(self, part: slice, k: int) -> Matches:
+        return self.matcher.knnMatch(self.queries[part], self.base, k)
+
+    def ids(self, answer: Matches) -> np.ndarray:
+        return train_ids(answer)
 
 
 class BatchDistance(Way):
@@ -50,16 +55,25 @@ class Flann(Way):
         super().__init__(data)
         cv2.setNumThreads(data.threads)
         cv2.setRNGSeed(1)
-        self.base, self.queries = as_float32(data.base), as_float32(data.queries)
-        self.set(checks=32)
+        self.queries = as_float32(data.queries)
+        # A matcher for each setting, which cannot be changed later.
+        self.matchers = {setting["checks"]: self.trained(as_float32(data.base), setting)
+                         for setting in self.settings}
+
+    def trained(self, base: np.ndarray, setting: dict[str, int]) -> cv2.FlannBasedMatcher:
+        matcher = cv2.FlannBasedMatcher({"algorithm": self.KD_TREES, "trees": 4}, setting)
+        matcher.add([base])
+        matcher.train()
+        return matcher
 
     def set(self, **setting: int) -> None:
-        self.matcher = cv2.FlannBasedMatcher({"algorithm": self.KD_TREES, "trees": 4}, setting)
-        self.matcher.add([self.base])
-        self.matcher.train()
+        self.matcher = self.matchers[setting["checks"]]
 
-    def knn(self, part: slice, k: int) -> np.ndarray:
-        return train_ids(self.matcher.knnMatch(self.queries[part], k))
+    def knn(self, part: slice, k: int) -> Matches:
+        return self.matcher.knnMatch(self.queries[part], k)
+
+    def ids(self, answer: Matches) -> np.ndarray:
+        return train_ids(answer)
 
 
 WAYS = {"bf_matcher": BfMatcher, "batch_distance": BatchDistance, "flann": Flann}

@@ -19,12 +19,17 @@ class BruteForce(Way):
     def knn(self, part: slice, k: int) -> np.ndarray:
         return self.neighbors.kneighbors(self.queries[part], k, return_distance=False)
 
-    def within(self, part: slice, radius: float) -> tuple[np.ndarray, np.ndarray]:
-        found = self.neighbors.radius_neighbors(self.queries[part], radius, return_distance=False)
-        return np.cumsum([0, *map(len, found)]), np.concatenate(found)
+    def within(self, part: slice, radius: float) -> np.ndarray:
+        return self.neighbors.radius_neighbors(self.queries[part], radius, return_distance=False)
 
     def graph(self, k: int) -> np.ndarray:
         return self.neighbors.kneighbors(n_neighbors=k, return_distance=False)
+
+    def ids(self, answer: np.ndarray) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        if answer.dtype != object:
+            return answer
+        # What is within a radius comes as an array for each query.
+        return np.cumsum([0, *map(len, answer)]), np.concatenate(answer)
 
 
 WAYS = {"brute_force": BruteForce}

@@ -14,7 +14,7 @@ class Flat(Way):
         self.queries = np.array(data.queries)
 
     def knn(self, part: slice, k: int) -> np.ndarray:
-        return self.index.search(self.queries[part], k)[0].astype(np.int64)
+        return self.index.search(self.queries[part], k)[0]
 
 
 WAYS = {"flat": Flat}

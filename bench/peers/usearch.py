@@ -19,9 +19,11 @@ class Exact(Way):
             self.base, self.queries = as_float32(data.base), as_float32(data.queries)
 
     def knn(self, part: slice, k: int) -> np.ndarray:
-        found = search(self.base, self.queries[part], k, self.metric, exact=True,
-                       threads=self.data.threads)
-        return np.atleast_2d(found.keys).astype(np.int64)
+        return search(self.base, self.queries[part], k, self.metric, exact=True,
+                      threads=self.data.threads).keys
+
+    def ids(self, answer: np.ndarray) -> np.ndarray:
+        return np.atleast_2d(answer)
 
 
 class Hnsw(Way):
@@ -40,8 +42,10 @@ class Hnsw(Way):
         self.index.expansion_search = setting["expansion"]
 
     def knn(self, part: slice, k: int) -> np.ndarray:
-        found = self.index.search(self.queries[part], k, threads=self.data.threads)
-        return np.atleast_2d(found.keys).astype(np.int64)
+        return self.index.search(self.queries[part], k, threads=self.data.threads).keys
+
+    def ids(self, answer: np.ndarray) -> np.ndarray:
+        return np.atleast_2d(answer)
 
 
 WAYS = {"exact": Exact, "hnsw": Hnsw}

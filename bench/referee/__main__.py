@@ -1,6 +1,7 @@
 """The command bench/compare."""
 import argparse
 import dataclasses
+import os
 import signal
 import sys
 from pathlib import Path
@@ -8,9 +9,10 @@ from typing import Any
 
 from referee import machine, report
 from referee.cases import CASES, NEARFIELD, Case, Group
-from referee.measure import Conditions, Outcome, Row, measure
+from referee.measure import measure, say
+from referee.outcome import Conditions, Outcome, Row
 from referee.process import PeerError
-from referee.targets import headline, read_target, shortfalls
+from referee.targets import headline, read_target, shortfalls, unjudged
 from sets import store
 from sets.catalogue import made
 
@@ -23,7 +25,8 @@ def arguments() -> argparse.Namespace:
         "turns, on the same data and cores, and checks every answer. See docs/benchmarks.md.")
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--size", choices=store.SIZES, default="quick")
-    parser.add_argument("--threads", type=int, default=2, metavar="N")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), metavar="N",
+                        help="else every core that this process may use")
     parser.add_argument("--rounds", type=int, default=5, metavar="R")
     parser.add_argument("--peers", metavar="A,B", help="only these, such as faiss,mkl_gemm/sgemm; "
                         "approximate peers at full size run only if named")
@@ -73,7 +76,10 @@ def scaled(case: Case, row: Row, folder: Path, ways: list[str], conditions: Cond
         count = row.base_shape[0] // part
         smaller = dataclasses.replace(group, questions=(row.question,),
                                       base_rows=(count, count))
-        rows += measure(case.operation, smaller, ways, folder, conditions).rows
+        measured = measure(case.operation, smaller, ways, folder, conditions)
+        for name, reason in measured.absent.items():
+            say(f"  missing at n = {count}: {name}: {reason}")
+        rows += measured.rows
     return [*rows, row]
 
 
@@ -118,6 +124,8 @@ def run(asked: argparse.Namespace) -> int:
         report.write_json(asked.json, case.name, outcome, found, conditions, facts, data)
     if asked.plot:
         plot(case, outcome, target.rows, folders, ways, conditions, asked.plot)
+    for name in unjudged(found):
+        print(f"not judged: {name}")
     reasons = shortfalls(found, target)
     for reason in reasons:
         print(f"FAILED: {reason}")

@@ -20,7 +20,6 @@ from referee.material import Portion, load
 class Child:
     def __init__(self, name: str) -> None:
         self.name = name
-        self.answer: Any = None
 
     def start(self, portion: dict[str, Any], operation: str, threads: int) -> dict[str, Any]:
         """Imports the peer and hands it the data."""
@@ -42,27 +41,26 @@ class Child:
     def blas(self) -> dict[str, Any]:
         return {"speeds": blas.speeds(self.own_blas)}
 
-    def search(self, question: dict[str, Any]) -> Any:
+    def search(self, question: dict[str, Any]) -> list[Any]:
+        """An answer for each call: one, or one for each query."""
         if self.operation in ("graph", "select"):
-            return getattr(self.way, self.operation)(question["k"])
+            return [getattr(self.way, self.operation)(question["k"])]
         search = getattr(self.way, self.operation)
         wanted = question["k"] or question["radius"]
         count = len(self.way.data.queries)
-        if not question["one_by_one"]:
-            return search(slice(0, count), wanted)
-        found = [search(slice(query, query + 1), wanted) for query in range(count)]
-        return None if self.way.is_limit else np.concatenate(found)
+        step = 1 if question["one_by_one"] else count
+        return [search(slice(first, first + step), wanted) for first in range(0, count, step)]
 
     def warm(self, question: dict[str, Any], setting: dict[str, int], file: str) -> dict[str, Any]:
         """Answers once, untimed, and leaves the answer in a file."""
         if setting:
             self.way.set(**setting)
-        answer = self.search(question)
-        if answer is None:
-            return {}
-        arrays = answer if isinstance(answer, tuple) else (answer,)
-        np.savez(file, *arrays)
-        return {"answered": True}
+        answers = self.search(question)
+        if not self.way.is_limit:
+            ids = [self.way.ids(answer) for answer in answers]
+            arrays = ids[0] if isinstance(ids[0], tuple) else (np.concatenate(ids),)
+            np.savez(file, *(np.asarray(array, dtype=np.int64) for array in arrays))
+        return {}
 
     def run(self, question: dict[str, Any], setting: dict[str, int], least: float
             ) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 import dataclasses
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from peers import BEST_ENVIRONMENT
 from referee import arithmetic, blas, machine
-from referee.answers import Truth, Verdict, judge_nearest, judge_ranges
+from referee.answers import Truth, judge_nearest, judge_ranges
 from referee.cases import NEARFIELD, Group, Question
 from referee.material import Material, load, portion_of
+from referee.outcome import Conditions, Entry, Outcome, Row
 from referee.process import PeerError, Process
 from referee.truth import truth_of
 
@@ -21,74 +22,12 @@ BLAS_TRIES = 5
 LEAST_SECONDS = 0.1  # a run repeats its search for so long, so that the clock is no part of it
 
 
-@dataclass(frozen=True)
-class Conditions:
-    size: str
-    threads: int
-    rounds: int
-    patience: float
-
-
 @dataclass
 class Contender:
     """One who is measured: a way, at its best or out of the box."""
     name: str
     process: Process
     facts: dict[str, Any]
-
-
-@dataclass
-class Entry:
-    """A line of the table: a contender with a setting, and what came of it."""
-    name: str
-    setting: dict[str, int]
-    is_limit: bool
-    approximate: bool
-    seconds_to_prepare: float
-    verdict: Verdict | None = None
-    times: list[float] = field(default_factory=list)
-    out_of_the_box: float | None = None
-    ratio: arithmetic.Ratio | None = None
-    refused: str | None = None
-
-    @property
-    def label(self) -> str:
-        chosen = " ".join(f"{name}={value}" for name, value in self.setting.items())
-        return f"{self.name} {chosen}".strip()
-
-
-@dataclass
-class Row:
-    """A question, and everybody's line."""
-    data_set: str
-    question: Question
-    base_shape: tuple[int, int]
-    queries: int
-    checked: int
-    noise: float
-    entries: list[Entry]
-
-    @property
-    def label(self) -> str:
-        return f"{self.data_set} {self.question}"
-
-    @property
-    def ours(self) -> Entry:
-        return next(entry for entry in self.entries if entry.name == NEARFIELD)
-
-
-@dataclass
-class Outcome:
-    rows: list[Row] = field(default_factory=list)
-    absent: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    blas: dict[str, dict[str, float]] = field(default_factory=dict)
-
-    def add(self, other: "Outcome") -> None:
-        self.rows += other.rows
-        for mine, theirs in ((self.absent, other.absent), (self.versions, other.versions),
-                             (self.blas, other.blas)):
-            mine.update(theirs)
 
 
 def say(text: str) -> None:
@@ -133,13 +72,16 @@ class Table:
         best = BEST_ENVIRONMENT.get(name.partition("/")[0], {}) if machine.has_avx512() else {}
         try:
             contender = self.start(name, name, best)
-            self.contenders[name] = contender
-            if best and contender.facts["uses_blas"]:
-                self.plain[name] = self.start(name, f"{name} out of the box", {})
         except PeerError as failure:
             self.outcome.absent[name] = str(failure)
             return
+        self.contenders[name] = contender
         self.outcome.versions.update(contender.facts["versions"])
+        if best and contender.facts["uses_blas"]:
+            try:
+                self.plain[name] = self.start(name, f"{name} out of the box", {})
+            except PeerError as failure:
+                self.outcome.absent[f"{name} out of the box"] = str(failure)
 
     def refuse_slow_blas(self) -> None:
         """Each BLAS called bare, in turns with MKL's; the best of some tries counts."""
@@ -195,19 +137,17 @@ class Table:
                 found.append(entry)
                 try:
                     self.warm(contender, entry, question, truth)
-                except PeerError as failure:
+                except (PeerError, ValueError) as failure:
                     entry.refused = str(failure)
         return found
 
     def warm(self, contender: Contender, entry: Entry, question: Question, truth: Truth) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "answer.npz"
-            reply = contender.process.ask(do="warm", question=dataclasses.asdict(question),
-                                          setting=entry.setting, file=str(file))
-            if reply.get("answered"):
+            contender.process.ask(do="warm", question=dataclasses.asdict(question),
+                                  setting=entry.setting, file=str(file))
+            if not entry.is_limit:
                 self.judge(entry, file, truth)
-            elif not entry.is_limit:
-                entry.refused = "it gave no answer"
 
     def time(self, contender: Contender, setting: dict[str, int], question: Question) -> float:
         return contender.process.ask(do="run", question=dataclasses.asdict(question),
@@ -255,6 +195,8 @@ class Table:
         row = Row(self.group.data_set, question, self.material.base.shape,
                   len(self.material.queries), len(truth.queries), 0.0, entries)
         if row.ours.refused:
+            if row.ours.verdict is None:
+                raise PeerError(f"Nearfield itself: {row.ours.refused}")
             return row
         row.noise = self.measure_noise(question)
         self.play_rounds(entries, question)

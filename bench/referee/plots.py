@@ -9,7 +9,7 @@ matplotlib.use("Agg")  # no screen is needed
 from matplotlib import pyplot
 
 from referee.cases import NEARFIELD
-from referee.measure import Entry, Row
+from referee.outcome import Entry, Row
 from referee.report import three_digits
 
 OURS, PEER, LIMIT = "#c0392b", "#34679a", "#9a9a9a"

@@ -1,13 +1,14 @@
 """The outcome as tables for people and as JSON for programs."""
 import dataclasses
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from referee import arithmetic
-from referee.measure import Conditions, Entry, Outcome, Row
+from referee.outcome import Conditions, Entry, Outcome, Row
 from referee.targets import Headline
 
 COLUMNS = ("who", "ms", "spread", "theirs / ours", "out of the box, ms", "queries/s", "recall",
@@ -82,7 +83,9 @@ def last_line(case: str, found: Headline) -> str:
 
 def write_json(path: Path, case: str, outcome: Outcome, found: Headline, conditions: Conditions,
                machine: dict[str, object], data: dict[str, Any]) -> None:
+    # JSON has no NaN.
+    judged = {name: None if math.isnan(value) else value
+              for name, value in dataclasses.asdict(found).items()}
     everything = {"case": case, "conditions": dataclasses.asdict(conditions), "machine": machine,
-                  "data": data, "headline": dataclasses.asdict(found),
-                  **dataclasses.asdict(outcome)}
-    path.write_text(json.dumps(everything, indent=1) + "\n")
+                  "data": data, "headline": judged, **dataclasses.asdict(outcome)}
+    path.write_text(json.dumps(everything, indent=1, allow_nan=False) + "\n")

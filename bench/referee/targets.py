@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from referee.arithmetic import fails
-from referee.measure import Entry, Row
+from referee.outcome import Entry, Row
 
 FILE = Path(__file__).resolve().parent.parent / "targets.toml"
 
@@ -52,6 +52,11 @@ def headline(rows: list[Row], target: Target) -> Headline:
     # Of all rows: a wrong answer is never beside the point.
     wrong = sum(row.ours.verdict.mismatches for row in rows if row.ours.verdict)
     return Headline(min(peers), min(limits), wrong, max(row.noise for row in chosen))
+
+
+def unjudged(found: Headline) -> list[str]:
+    return [f"{name}: nobody to compare with ran" for name in ("ratio_peer", "ratio_limit")
+            if math.isnan(getattr(found, name))]
 
 
 def shortfalls(found: Headline, target: Target) -> list[str]:

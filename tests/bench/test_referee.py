@@ -14,7 +14,7 @@ import numpy as np
 from peers.interface import Data, Way, without_self
 from referee import child, measure, process, report
 from referee.cases import NEARFIELD, Group, Question
-from referee.measure import Conditions, Outcome
+from referee.outcome import Conditions, Outcome
 from referee.targets import Headline, Target, headline, shortfalls
 from sets.definition import nearest
 from sets.vector_files import write_rows

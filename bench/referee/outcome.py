@@ -1,0 +1,68 @@
+"""What a run is, and what came of it."""
+from dataclasses import dataclass, field
+
+from referee.answers import Verdict
+from referee.arithmetic import Ratio
+from referee.cases import NEARFIELD, Question
+
+
+@dataclass(frozen=True)
+class Conditions:
+    size: str
+    threads: int
+    rounds: int
+    patience: float
+
+
+@dataclass
+class Entry:
+    """A line of the table: a contender with a setting, and what came of it."""
+    name: str
+    setting: dict[str, int]
+    is_limit: bool
+    approximate: bool
+    seconds_to_prepare: float
+    verdict: Verdict | None = None
+    times: list[float] = field(default_factory=list)
+    out_of_the_box: float | None = None
+    ratio: Ratio | None = None
+    refused: str | None = None
+
+    @property
+    def label(self) -> str:
+        chosen = " ".join(f"{name}={value}" for name, value in self.setting.items())
+        return f"{self.name} {chosen}".strip()
+
+
+@dataclass
+class Row:
+    """A question, and everybody's line."""
+    data_set: str
+    question: Question
+    base_shape: tuple[int, int]
+    queries: int
+    checked: int
+    noise: float
+    entries: list[Entry]
+
+    @property
+    def label(self) -> str:
+        return f"{self.data_set} {self.question}"
+
+    @property
+    def ours(self) -> Entry:
+        return next(entry for entry in self.entries if entry.name == NEARFIELD)
+
+
+@dataclass
+class Outcome:
+    rows: list[Row] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    blas: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def add(self, other: "Outcome") -> None:
+        self.rows += other.rows
+        for mine, theirs in ((self.absent, other.absent), (self.versions, other.versions),
+                             (self.blas, other.blas)):
+            mine.update(theirs)
