@@ -67,6 +67,11 @@ def ways_of(group: Group, wanted: list[str], size: str, outcome: Outcome) -> lis
     return ways
 
 
+def print_data(name: str, size: str, manifest: dict[str, Any]) -> None:
+    for line in store.differences(f"{name} {size}", manifest) or [f"{name} {size} as recorded"]:
+        print(f"data: {line}")
+
+
 def scaled(case: Case, row: Row, folder: Path, ways: list[str], conditions: Conditions
            ) -> list[Row]:
     """The row's question about parts of the base, and the row itself."""
@@ -84,7 +89,7 @@ def scaled(case: Case, row: Row, folder: Path, ways: list[str], conditions: Cond
 
 
 def plot(case: Case, outcome: Outcome, headlines: tuple[str, ...], folders: dict[str, Path],
-         ways: dict[str, list[str]], conditions: Conditions, target: Path) -> None:
+         conditions: Conditions, target: Path) -> None:
     from referee import plots  # matplotlib, which a plain run does without
     target.mkdir(parents=True, exist_ok=True)
     for number, row in enumerate(outcome.rows):
@@ -92,14 +97,10 @@ def plot(case: Case, outcome: Outcome, headlines: tuple[str, ...], folders: dict
         if any(entry.approximate and entry.times for entry in row.entries):
             plots.recall_against_rate(row, target / f"{case.name}-{number}-recall.png")
     row = next(row for row in outcome.rows if row.label == headlines[0])
-    exact = [way for way in ways[row.data_set]
-             if way not in outcome.absent and not is_approximate(case, way)]
+    exact = [entry.name for entry in row.entries
+             if entry.times and not entry.approximate and entry is not row.ours]
     rows = scaled(case, row, folders[row.data_set], exact, conditions)
     plots.time_against_n(rows, target / f"{case.name}-time.png")
-
-
-def is_approximate(case: Case, way: str) -> bool:
-    return any(way in group.approximate for group in case.groups)
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -110,20 +111,21 @@ def run(asked: argparse.Namespace) -> int:
     machine.keep_to_cores(asked.threads)
     conditions = Conditions(asked.size, asked.threads, asked.rounds, asked.patience)
     target = read_target(case.name, asked.size)
-    outcome, data = Outcome(), dict[str, Any]()
-    folders, ways = dict[str, Path](), dict[str, list[str]]()
+    outcome, folders, data = Outcome(), dict[str, Path](), dict[str, Any]()
     for group in case.groups:
         folder = made(group.data_set, asked.size, store.root(asked.dir))
+        manifest = store.read_manifest(folder)
+        print_data(group.data_set, asked.size, manifest)
         folders[group.data_set] = folder
-        data[group.data_set] = store.checksums(store.read_manifest(folder))
-        ways[group.data_set] = ways_of(group, wanted, asked.size, outcome)
-        outcome.add(measure(case.operation, group, ways[group.data_set], folder, conditions))
+        data[group.data_set] = store.checksums(manifest)
+        ways = ways_of(group, wanted, asked.size, outcome)
+        outcome.add(measure(case.operation, group, ways, folder, conditions), group.data_set)
     found = headline(outcome.rows, target)
     report.print_outcome(outcome, conditions, facts)
     if asked.json:
         report.write_json(asked.json, case.name, outcome, found, conditions, facts, data)
     if asked.plot:
-        plot(case, outcome, target.rows, folders, ways, conditions, asked.plot)
+        plot(case, outcome, target.rows, folders, conditions, asked.plot)
     for name in unjudged(found):
         print(f"not judged: {name}")
     reasons = shortfalls(found, target)

@@ -61,8 +61,8 @@ class Outcome:
     versions: dict[str, str] = field(default_factory=dict)
     blas: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def add(self, other: "Outcome") -> None:
+    def add(self, other: "Outcome", data_set: str) -> None:
         self.rows += other.rows
-        for mine, theirs in ((self.absent, other.absent), (self.versions, other.versions),
-                             (self.blas, other.blas)):
-            mine.update(theirs)
+        self.absent |= {f"{name} on {data_set}": why for name, why in other.absent.items()}
+        self.versions |= other.versions
+        self.blas |= other.blas
