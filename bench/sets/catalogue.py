@@ -15,7 +15,7 @@ class DataSet:
     make: Callable[[Path, str, Path], dict[str, Any]]  # folder, size, cache
 
 
-def local_features(detector: str) -> Callable[[Path, str, Path], dict[str, Any]]:
+def descriptors_by(detector: str) -> Callable[[Path, str, Path], dict[str, Any]]:
     def make(folder: Path, size: str, cache: Path) -> dict[str, Any]:
         from sets import local_features, pictures  # OpenCV, which other sets do without
         amounts = {
@@ -50,11 +50,11 @@ def make_uniform(folder: Path, size: str, cache: Path) -> dict[str, Any]:
 
 DATA_SETS = {
     "sift-1m": DataSet("SIFT of photographs and paintings, 128 x u8, with known correspondences",
-                       ("numpy", "opencv-python-headless"), local_features("sift")),
+                       ("numpy", "opencv-python-headless"), descriptors_by("sift")),
     "rootsift-1m": DataSet("square-rooted sift-1m of unit length, 128 x f32",
                            ("numpy", "opencv-python-headless"), make_rootsift),
     "orb-1m": DataSet("ORB of the same pictures, 256 bits packed in 32 x u8",
-                      ("numpy", "opencv-python-headless"), local_features("orb")),
+                      ("numpy", "opencv-python-headless"), descriptors_by("orb")),
     "words": DataSet("English words, and queries one to three edits away",
                      ("numpy", "rapidfuzz"), make_words),
     "emb-768": DataSet("synthetic embeddings: clusters and outlier dimensions, 768 x f32",
