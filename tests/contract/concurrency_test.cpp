@@ -1,7 +1,5 @@
 // Searches side by side, and in forked children.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
+#include "tests/oracle/in_child.hpp"
 #include "tests/oracle/oracle.hpp"
 
 namespace nearfield::contract {
@@ -41,19 +40,18 @@ TEST(Concurrency, ReadersShareABaseAndGetTheSameAnswers) {
 }
 
 TEST(Concurrency, AChildForkedDuringSearchesFindsTheAnswer) {
+#ifdef NEARFIELD_ADDRESS_SANITIZED
+  GTEST_SKIP() << "AddressSanitizer of LLVM 16 does not unlock its allocator in a child forked "
+                  "while a thread allocates; the other lanes run this test";
+#endif
   const Problem problem;
   std::atomic<bool> stop{false};
   std::jthread searching([&] {
     while (!stop) EXPECT_EQ(problem.search(2), "");
   });
   for (int fork_number = 0; fork_number < 5; ++fork_number) {
-    const pid_t child = fork();
-    if (child == 0) _exit(problem.search(2) == "" ? 0 : 1);
-    int status = -1;
-    for (int waited = 0; waited < 2000 && waitpid(child, &status, WNOHANG) == 0; ++waited) {
-      usleep(10'000);
-    }
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "fork " << fork_number;
+    EXPECT_EQ(in_child([&] { return problem.search(2) == "" ? 0 : 1; }), 0)
+        << "fork " << fork_number;
   }
   stop = true;
 }

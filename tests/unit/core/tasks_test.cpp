@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -13,6 +11,8 @@
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "tests/oracle/in_child.hpp"
 
 namespace nearfield {
 namespace {
@@ -36,23 +36,6 @@ int count_threads(int threads) {
     }
   });
   return count;
-}
-
-// The value that `body` returns in a forked child; -1 if the child does not end within 20 s.
-template <class Body>
-int in_child(const Body& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  for (int waited = 0; waited < 2000; ++waited) {
-    int status = 0;
-    if (waitpid(child, &status, WNOHANG) == child) {
-      return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
-    }
-    std::this_thread::sleep_for(10ms);
-  }
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  return -1;
 }
 
 TEST(Tasks, EachRunsOnceOnAWorkerOfItsOwn) {
