@@ -3,40 +3,27 @@
 
 #include <nearfield/graph.hpp>
 
-#include "report.hpp"
 #include "result_files.hpp"
+#include "search_command.hpp"
 #include "search_commands.hpp"
-#include "search_run.hpp"
 
 namespace nearfield::cli {
 namespace {
 
-struct GraphArguments {
-  InputOptions input;
-  GraphOptions search;
-  RunOptions run;
-  OutputOptions output;
-};
-
-void run_graph(const GraphArguments& args, Mode mode) {
+void run_graph(const SearchArguments<GraphOptions>& args, Mode mode) {
   check_outputs(args.output, args.input, mode);
   const SearchInput input = open_input(args.input);
-  const Context context = context_of(args.run, input);
   GraphOptions options = args.search;
   options.filter = input.filter();
   Task task = task_of("graph", options.metric, input);
   task.k = options.k;
   check_ids_fit(args.output.ids, task.rows);
   check_distances_fit(args.output.distances, options.k);
-  if (mode == Mode::plan) {
-    print_plan(task, plan_graph(*input.base, options, context), args.output);
-    return;
-  }
-  const Neighbors found = run_watched(context, args.output.quiet, [&](const Context& watched) {
-    return graph(*input.base, options, watched);
-  });
-  write_results(args.output, found);
-  print_outcome(task, outcome_of(found), args.output);
+  plan_or_run(
+      mode, args, input, task,
+      [&](const Context& context) { return plan_graph(*input.base, options, context); },
+      [&](const Context& context) { return graph(*input.base, options, context); },
+      [&](const Neighbors& found) { write_results(args.output, found); });
 }
 
 }  // namespace
@@ -46,7 +33,7 @@ void add_graph_command(CLI::App& app, Mode mode) {
       app, mode,
       {"graph", "The k nearest other rows of every row",
        "the 5 nearest others of every row, as text", "--base b.fbin -k 5 --output graph.csv"});
-  const auto args = std::make_shared<GraphArguments>();
+  const auto args = std::make_shared<SearchArguments<GraphOptions>>();
   add_base(command, args->input);
   add_filter(command, args->input);
   add_k(command, args->search.k);

@@ -4,20 +4,12 @@
 
 #include <nearfield/pairs.hpp>
 
-#include "report.hpp"
 #include "result_files.hpp"
+#include "search_command.hpp"
 #include "search_commands.hpp"
-#include "search_run.hpp"
 
 namespace nearfield::cli {
 namespace {
-
-struct PairsArguments {
-  InputOptions input;
-  PairsOptions search;
-  RunOptions run;
-  OutputOptions output;
-};
 
 Plan plan_of(const SearchInput& input, const PairsOptions& options, const Context& context) {
   return input.queries ? plan_pairs(*input.queries, *input.base, options, context)
@@ -29,26 +21,21 @@ Pairs find(const SearchInput& input, const PairsOptions& options, const Context&
                        : pairs(*input.base, options, context);
 }
 
-void run_pairs(const PairsArguments& args, Mode mode) {
+void run_pairs(const SearchArguments<PairsOptions>& args, Mode mode) {
   if (!args.search.radius && !args.search.count) {
     throw CLI::RequiredError("at least one of --radius and --count");
   }
   check_outputs(args.output, args.input, mode);
   const SearchInput input = open_input(args.input);
-  const Context context = context_of(args.run, input);
   Task task = task_of("pairs", args.search.metric, input);
   task.radius = args.search.radius;
   task.count = args.search.count;
   check_ids_fit(args.output.ids, std::max(task.rows, task.queries.value_or(0)));
-  if (mode == Mode::plan) {
-    print_plan(task, plan_of(input, args.search, context), args.output);
-    return;
-  }
-  const Pairs found = run_watched(context, args.output.quiet, [&](const Context& watched) {
-    return find(input, args.search, watched);
-  });
-  write_results(args.output, found);
-  print_outcome(task, outcome_of(found), args.output);
+  plan_or_run(
+      mode, args, input, task,
+      [&](const Context& context) { return plan_of(input, args.search, context); },
+      [&](const Context& context) { return find(input, args.search, context); },
+      [&](const Pairs& found) { write_results(args.output, found); });
 }
 
 }  // namespace
@@ -59,7 +46,7 @@ void add_pairs_command(CLI::App& app, Mode mode) {
       {"pairs", "The closest pairs of rows, of one set or between two",
        "the 100 closest pairs that are at most 0.5 apart",
        "--base b.fbin --count 100 --radius 0.5 --metric euclidean --output pairs.csv"});
-  const auto args = std::make_shared<PairsArguments>();
+  const auto args = std::make_shared<SearchArguments<PairsOptions>>();
   add_queries(command, args->input,
               "Pair the rows of this vector file with those of the base; without it, the base with "
               "itself, each pair once");

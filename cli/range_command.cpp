@@ -4,20 +4,15 @@
 
 #include <nearfield/within.hpp>
 
-#include "report.hpp"
 #include "result_files.hpp"
+#include "search_command.hpp"
 #include "search_commands.hpp"
-#include "search_run.hpp"
 
 namespace nearfield::cli {
 namespace {
 
-struct RangeArguments {
-  InputOptions input;
+struct RangeArguments : SearchArguments<WithinOptions> {
   std::optional<double> radius;  // always given when the command runs
-  WithinOptions search;
-  RunOptions run;
-  OutputOptions output;
 };
 
 // Ids of all queries in one column: without the offsets nobody knows whose they are.
@@ -34,22 +29,19 @@ void run_range(const RangeArguments& args, Mode mode) {
   check_offsets(args.output);
   check_outputs(args.output, args.input, mode);
   const SearchInput input = open_input(args.input);
-  const Context context = context_of(args.run, input);
   WithinOptions options = args.search;
   options.radius = *args.radius;
   options.filter = input.filter();
   Task task = task_of("range", options.metric, input);
   task.radius = options.radius;
   check_ids_fit(args.output.ids, task.rows);
-  if (mode == Mode::plan) {
-    print_plan(task, plan_within(*input.queries, *input.base, options, context), args.output);
-    return;
-  }
-  const Ranges found = run_watched(context, args.output.quiet, [&](const Context& watched) {
-    return within(*input.queries, *input.base, options, watched);
-  });
-  write_results(args.output, found);
-  print_outcome(task, outcome_of(found), args.output);
+  plan_or_run(
+      mode, args, input, task,
+      [&](const Context& context) {
+        return plan_within(*input.queries, *input.base, options, context);
+      },
+      [&](const Context& context) { return within(*input.queries, *input.base, options, context); },
+      [&](const Ranges& found) { write_results(args.output, found); });
 }
 
 }  // namespace
@@ -62,9 +54,7 @@ void add_range_command(CLI::App& app, Mode mode) {
                           "--queries q.fbin --base b.fbin --radius 0.5 --metric euclidean \\\n"
                           "      --output ids.npy --distances d.npy --offsets offsets.npy"});
   const auto args = std::make_shared<RangeArguments>();
-  add_queries(command, args->input, "Vector file of the queries")->required();
-  add_base(command, args->input);
-  add_filter(command, args->input);
+  add_queries_and_base(command, args->input);
   add_radius(command, args->radius)->required();
   add_metric(command, args->search.metric, args->search.check_finite);
   add_exclude_self(command, args->search.exclude_self);

@@ -49,6 +49,12 @@ void add_filter(CLI::App& app, InputOptions& input) {
       ->group(kInput);
 }
 
+void add_queries_and_base(CLI::App& app, InputOptions& input) {
+  add_queries(app, input, "Vector file of the queries")->required();
+  add_base(app, input);
+  add_filter(app, input);
+}
+
 void add_k(CLI::App& app, std::int64_t& k) {
   // The header of a result file holds 32 bits.
   add_parsed(app, "-k", k, count_within(1, std::numeric_limits<std::uint32_t>::max()),
@@ -88,6 +94,12 @@ void add_metric(CLI::App& app, MetricSpec& metric, bool& check_finite) {
   app.add_flag("--check-finite", check_finite,
                "Fail if a row holds a NaN or an infinity, instead of never returning it")
       ->group(kSearch);
+}
+
+void add_knn_options(CLI::App& app, KnnOptions& search) {
+  add_k(app, search.k);
+  add_metric(app, search.metric, search.check_finite);
+  add_exclude_self(app, search.exclude_self);
 }
 
 CLI::Option* add_timeout(CLI::App& app, RunOptions& run) {

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nearfield/context.hpp>
 #include <nearfield/files.hpp>
+#include <nearfield/knn.hpp>
 #include <nearfield/metric.hpp>
 
 #include "output_path.hpp"
@@ -37,12 +38,14 @@ struct InputOptions {
 CLI::Option* add_queries(CLI::App& app, InputOptions& input, const std::string& help);
 void add_base(CLI::App& app, InputOptions& input);
 void add_filter(CLI::App& app, InputOptions& input);
+void add_queries_and_base(CLI::App& app, InputOptions& input);  // and the filter; both required
 
 void add_k(CLI::App& app, std::int64_t& k);
 CLI::Option* add_radius(CLI::App& app, std::optional<double>& radius);
 void add_count(CLI::App& app, std::optional<std::int64_t>& count);
 void add_exclude_self(CLI::App& app, bool& exclude_self);
 void add_metric(CLI::App& app, MetricSpec& metric, bool& check_finite);
+void add_knn_options(CLI::App& app, KnnOptions& search);
 
 struct RunOptions {
   Context context;
