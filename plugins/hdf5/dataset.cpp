@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "listing.hpp"
+#include "row_slab.hpp"
 
 namespace nearfield::hdf5 {
 namespace {
@@ -83,18 +84,7 @@ void Dataset::read(std::int64_t first, std::int64_t count, hid_t memory_type, st
   if (count == 0) {
     return;
   }
-  const auto size = [](std::int64_t n) { return static_cast<hsize_t>(n); };
-  const hsize_t from[2] = {size(first), 0};
-  const hsize_t start[2] = {0, 0};
-  const hsize_t part[2] = {size(count), size(cols_)};
-  const hsize_t room[2] = {size(count), size(stride)};
-  const Handle there(H5Dget_space(dataset_.get()), H5Sclose);
-  const Handle here(H5Screate_simple(2, room, nullptr), H5Sclose);
-  const bool done =
-      H5Sselect_hyperslab(there.get(), H5S_SELECT_SET, from, nullptr, part, nullptr) >= 0 &&
-      H5Sselect_hyperslab(here.get(), H5S_SELECT_SET, start, nullptr, part, nullptr) >= 0 &&
-      H5Dread(dataset_.get(), memory_type, here.get(), there.get(), H5P_DEFAULT, out) >= 0;
-  if (!done) {
+  if (!RowSlab(dataset_, first, count, cols_, stride).read(memory_type, out)) {
     fail_hdf5(ErrorCode::corrupt_file, name_,
               fmt::format("read {} rows from row {} on", count, first));
   }

@@ -4,11 +4,10 @@
 #include <system_error>
 
 #include "dataset.hpp"
+#include "row_slab.hpp"
 
 namespace nearfield::hdf5 {
 namespace {
-
-hsize_t size(std::int64_t n) { return static_cast<hsize_t>(n); }
 
 Handle open_to_write(const ReplacedFile& replaced, const std::string& path) {
   const std::string& copy = replaced.copy();
@@ -67,7 +66,7 @@ TableWriter::TableWriter(const cli::PluginPath& path, const ValueType& type, std
 
 // All in one piece, as ann-benchmarks does: then rows need no search, and nothing is unpacked.
 void TableWriter::create(const std::string& dataset, const ValueType& type) {
-  const hsize_t shape[2] = {size(rows_), size(cols_)};
+  const hsize_t shape[2] = {to_hsize(rows_), to_hsize(cols_)};
   const Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose);
   const Handle groups(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(groups.get(), 1);
@@ -88,17 +87,7 @@ void TableWriter::append(std::int64_t count, hid_t memory_type, std::int64_t str
   if (count == 0) {
     return;
   }
-  const hsize_t to[2] = {size(done_), 0};
-  const hsize_t start[2] = {0, 0};
-  const hsize_t part[2] = {size(count), size(cols_)};
-  const hsize_t room[2] = {size(count), size(stride)};
-  const Handle there(H5Dget_space(dataset_.get()), H5Sclose);
-  const Handle here(H5Screate_simple(2, room, nullptr), H5Sclose);
-  const bool done =
-      H5Sselect_hyperslab(there.get(), H5S_SELECT_SET, to, nullptr, part, nullptr) >= 0 &&
-      H5Sselect_hyperslab(here.get(), H5S_SELECT_SET, start, nullptr, part, nullptr) >= 0 &&
-      H5Dwrite(dataset_.get(), memory_type, here.get(), there.get(), H5P_DEFAULT, values) >= 0;
-  if (!done) {
+  if (!RowSlab(dataset_, done_, count, cols_, stride).write(memory_type, values)) {
     fail_hdf5(ErrorCode::io, name_, fmt::format("write {} rows from row {} on", count, done_));
   }
   done_ += count;
