@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from importlib.metadata import files
 
 import numpy as np
 
@@ -32,6 +33,9 @@ new = {name for name in loaded_libraries() - before if not name.startswith(SYSTE
 print("loaded:", *sorted(new))
 foreign = {name for name in new if not name.startswith(("_core.", "libfmt-", "libhwy-", "libtbb-"))}
 assert not foreign, f"not from the wheel: {foreign}"
+
+licences = {path.stem for path in files("nearfield") or () if path.parent.name == "carried"}
+assert licences == {"libfmt", "libhwy", "libtbb", "nanobind"}, f"licences of what is carried: {licences}"
 
 command = [sys.executable, "-m", "nearfield", "--version"]
 version = subprocess.run(command, capture_output=True, text=True, check=True).stdout

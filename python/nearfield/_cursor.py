@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from nearfield import _core
-from nearfield._arguments import flag, integer, text
-from nearfield._filters import FilterLike, take_filter
+from nearfield._arguments import integer
+from nearfield._filters import FilterLike
+from nearfield._questions import ask_knn
 from nearfield._results import Neighbors, make_neighbors
-from nearfield._rows import RowsLike, take_rows
+from nearfield._rows import RowsLike
 from nearfield._run import Progress, make_run
 
 
@@ -36,17 +37,11 @@ class KnnCursor:
         check_finite: bool = False,
         copy: bool = True,
     ) -> None:
-        wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
-        allowed = take_filter(filter, rows.core.rows)
-        options = _core.KnnOptions(
-            0,  # next says how many
-            text("metric", metric),
-            allowed.core,
-            flag("exclude_self", exclude_self),
-            flag("check_finite", check_finite),
+        no_k = 0  # next says how many
+        question, self._taken = ask_knn(
+            queries, base, no_k, metric, filter, exclude_self, check_finite, copy
         )
-        self._taken = (wanted, rows, allowed)
-        self._core = _core.KnnCursor(wanted.core, rows.core, options)
+        self._core = _core.KnnCursor(*question)
 
     def next(
         self,

@@ -6,10 +6,10 @@ They raise what the search would raise about shapes, types and memory.
 from __future__ import annotations
 
 from nearfield import _core
-from nearfield._arguments import flag, integer, real, text
-from nearfield._filters import FilterLike, take_filter
+from nearfield._filters import FilterLike
+from nearfield._questions import ask_graph, ask_knn, ask_pairs, ask_within
 from nearfield._results import Plan, make_plan
-from nearfield._rows import RowsLike, take_rows
+from nearfield._rows import RowsLike
 from nearfield._run import make_run
 
 
@@ -35,18 +35,9 @@ def plan_knn(
     >>> plan.pairs, plan.kernel.split("/")[:2]
     (5000, ['sqeuclidean', 'u8'])
     """
-    wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
-    allowed = take_filter(filter, rows.core.rows)
-    options = _core.KnnOptions(
-        integer("k", k),
-        text("metric", metric),
-        allowed.core,
-        flag("exclude_self", exclude_self),
-        flag("check_finite", check_finite),
-    )
-    taken = (wanted, rows, allowed)
+    question, taken = ask_knn(queries, base, k, metric, filter, exclude_self, check_finite, copy)
     run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=taken)
-    return make_plan(_core.plan_knn(wanted.core, rows.core, options, run))
+    return make_plan(_core.plan_knn(*question, run))
 
 
 def plan_within(
@@ -64,18 +55,11 @@ def plan_within(
     isa: str | None = None,
 ) -> Plan:
     """What `within` would do; `result_bytes` are those of the offsets alone."""
-    wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
-    allowed = take_filter(filter, rows.core.rows)
-    options = _core.WithinOptions(
-        real("radius", radius),
-        text("metric", metric),
-        allowed.core,
-        flag("exclude_self", exclude_self),
-        flag("check_finite", check_finite),
+    question, taken = ask_within(
+        queries, base, radius, metric, filter, exclude_self, check_finite, copy
     )
-    taken = (wanted, rows, allowed)
     run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=taken)
-    return make_plan(_core.plan_within(wanted.core, rows.core, options, run))
+    return make_plan(_core.plan_within(*question, run))
 
 
 def plan_graph(
@@ -91,16 +75,9 @@ def plan_graph(
     isa: str | None = None,
 ) -> Plan:
     """What `graph` would do."""
-    taken = take_rows("rows", rows, copy)
-    allowed = take_filter(filter, taken.core.rows)
-    options = _core.GraphOptions(
-        integer("k", k),
-        text("metric", metric),
-        allowed.core,
-        flag("check_finite", check_finite),
-    )
-    run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=(taken, allowed))
-    return make_plan(_core.plan_graph(taken.core, options, run))
+    question, taken = ask_graph(rows, k, metric, filter, check_finite, copy)
+    run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=taken)
+    return make_plan(_core.plan_graph(*question, run))
 
 
 def plan_pairs(
@@ -117,14 +94,6 @@ def plan_pairs(
     isa: str | None = None,
 ) -> Plan:
     """What `pairs` would do; without a count, `result_bytes` are 0."""
-    first = take_rows("rows", rows, copy)
-    second = None if other is None else take_rows("other", other, copy)
-    options = _core.PairsOptions(
-        None if radius is None else real("radius", radius),
-        None if count is None else integer("count", count),
-        text("metric", metric),
-        flag("check_finite", check_finite),
-    )
-    taken = (first, second) if second else (first,)
+    question, taken = ask_pairs(rows, other, radius, count, metric, check_finite, copy)
     run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=taken)
-    return make_plan(_core.plan_pairs(first.core, second.core if second else None, options, run))
+    return make_plan(_core.plan_pairs(*question, run))

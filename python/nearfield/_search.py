@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nearfield import _core
-from nearfield._arguments import flag, integer, real, text
-from nearfield._filters import FilterLike, take_filter
+from nearfield._filters import FilterLike
+from nearfield._questions import ask_graph, ask_knn, ask_pairs, ask_within
 from nearfield._results import Neighbors, Pairs, Ranges, make_neighbors, make_pairs, make_ranges
-from nearfield._rows import RowsLike, take_rows
+from nearfield._rows import RowsLike
 from nearfield._run import Progress, make_run
 
 
@@ -63,24 +63,16 @@ def knn(
 
     The search runs without the GIL, and Ctrl-C ends it.
     """
-    wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
-    allowed = take_filter(filter, rows.core.rows)
-    options = _core.KnnOptions(
-        integer("k", k),
-        text("metric", metric),
-        allowed.core,
-        flag("exclude_self", exclude_self),
-        flag("check_finite", check_finite),
-    )
+    question, taken = ask_knn(queries, base, k, metric, filter, exclude_self, check_finite, copy)
     run = make_run(
         threads=threads,
         isa=isa,
         memory_limit=memory_limit,
         timeout=timeout,
         progress=progress,
-        taken=(wanted, rows, allowed),
+        taken=taken,
     )
-    return make_neighbors(_core.knn(wanted.core, rows.core, options, run))
+    return make_neighbors(_core.knn(*question, run))
 
 
 def within(
@@ -113,14 +105,8 @@ def within(
 
     The other arguments are those of `knn`.
     """
-    wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
-    allowed = take_filter(filter, rows.core.rows)
-    options = _core.WithinOptions(
-        real("radius", radius),
-        text("metric", metric),
-        allowed.core,
-        flag("exclude_self", exclude_self),
-        flag("check_finite", check_finite),
+    question, taken = ask_within(
+        queries, base, radius, metric, filter, exclude_self, check_finite, copy
     )
     run = make_run(
         threads=threads,
@@ -128,9 +114,9 @@ def within(
         memory_limit=memory_limit,
         timeout=timeout,
         progress=progress,
-        taken=(wanted, rows, allowed),
+        taken=taken,
     )
-    return make_ranges(_core.within(wanted.core, rows.core, options, run))
+    return make_ranges(_core.within(*question, run))
 
 
 def graph(
@@ -157,23 +143,16 @@ def graph(
 
     The other arguments are those of `knn`.
     """
-    taken = take_rows("rows", rows, copy)
-    allowed = take_filter(filter, taken.core.rows)
-    options = _core.GraphOptions(
-        integer("k", k),
-        text("metric", metric),
-        allowed.core,
-        flag("check_finite", check_finite),
-    )
+    question, taken = ask_graph(rows, k, metric, filter, check_finite, copy)
     run = make_run(
         threads=threads,
         isa=isa,
         memory_limit=memory_limit,
         timeout=timeout,
         progress=progress,
-        taken=(taken, allowed),
+        taken=taken,
     )
-    return make_neighbors(_core.graph(taken.core, options, run))
+    return make_neighbors(_core.graph(*question, run))
 
 
 def pairs(
@@ -204,20 +183,13 @@ def pairs(
 
     The other arguments are those of `knn`.
     """
-    first = take_rows("rows", rows, copy)
-    second = None if other is None else take_rows("other", other, copy)
-    options = _core.PairsOptions(
-        None if radius is None else real("radius", radius),
-        None if count is None else integer("count", count),
-        text("metric", metric),
-        flag("check_finite", check_finite),
-    )
+    question, taken = ask_pairs(rows, other, radius, count, metric, check_finite, copy)
     run = make_run(
         threads=threads,
         isa=isa,
         memory_limit=memory_limit,
         timeout=timeout,
         progress=progress,
-        taken=(first, second) if second else (first,),
+        taken=taken,
     )
-    return make_pairs(_core.pairs(first.core, second.core if second else None, options, run))
+    return make_pairs(_core.pairs(*question, run))
