@@ -2,9 +2,9 @@
 from pathlib import Path
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import cdist
 
+from peers.interface import Data
+from peers.rapidfuzz import BruteForce
 from sets import debian
 from sets.random_streams import stream
 from sets.vector_files import write_rows
@@ -13,7 +13,6 @@ PACKAGE = "wamerican-huge"
 FILE = "usr/share/dict/american-english-huge"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MOST_EDITS = 3
-QUERIES_AT_A_TIME = 64
 
 
 def edited(word: str, edits: int, random: np.random.RandomState) -> str:
@@ -29,12 +28,8 @@ def edited(word: str, edits: int, random: np.random.RandomState) -> str:
 
 def nearest_words(queries: list[str], words: list[str], k: int) -> np.ndarray:
     """Ids by (edit distance, smaller id). By RapidFuzz: Nearfield has no strings yet."""
-    ids = np.empty((len(queries), k), dtype=np.int32)
-    for first in range(0, len(queries), QUERIES_AT_A_TIME):
-        part = queries[first:first + QUERIES_AT_A_TIME]
-        distances = cdist(part, words, scorer=Levenshtein.distance, dtype=np.int32, workers=2)
-        ids[first:first + len(part)] = np.argsort(distances, axis=1, kind="stable")[:, :k]
-    return ids
+    data = Data(np.array(words, dtype=object), np.array(queries, dtype=object), "edit", threads=2)
+    return BruteForce(data).knn(slice(None), k)
 
 
 def edit_distance(first: str, second: str) -> int:
