@@ -35,6 +35,23 @@ class Bits:
     packed: np.ndarray[Any, np.dtype[np.uint8]]
     nbits: int
 
+    def __post_init__(self) -> None:
+        array = host_array("packed", self.packed)
+        count = integer("nbits", self.nbits)
+        if array.dtype != "uint8":
+            raise InvalidArgumentError(
+                f"packed has dtype {array.dtype}, expected uint8: pack an array of bool with "
+                'numpy.packbits(packed, axis=-1, bitorder="little")'
+            )
+        shape = array.values.shape
+        if len(shape) not in (1, 2) or count < 0 or shape[-1] != (count + 7) // 8:
+            raise InvalidArgumentError(
+                f"packed has shape {shape}, expected (rows, {max(count + 7, 0) // 8}), the bytes "
+                f"of nbits={count}, or no first dimension for a filter"
+            )
+        object.__setattr__(self, "packed", array.values)
+        object.__setattr__(self, "nbits", count)
+
 
 def bits(packed: Buffer | DLPackArray, nbits: int) -> Bits:
     """Marks an array of uint8 as packed bits, `nbits` a row: bytes are never guessed to be bits.
@@ -52,20 +69,7 @@ def bits(packed: Buffer | DLPackArray, nbits: int) -> Bits:
 
     An array of one dimension is a filter: see `knn`.
     """
-    array = host_array("packed", packed)
-    count = integer("nbits", nbits)
-    if array.dtype != "uint8":
-        raise InvalidArgumentError(
-            f"packed has dtype {array.dtype}, expected uint8: pack an array of bool with "
-            'numpy.packbits(packed, axis=-1, bitorder="little")'
-        )
-    shape = array.values.shape
-    if len(shape) not in (1, 2) or count < 0 or shape[-1] != (count + 7) // 8:
-        raise InvalidArgumentError(
-            f"packed has shape {shape}, expected (rows, {max(count + 7, 0) // 8}), the bytes of "
-            f"nbits={count}, or no first dimension for a filter"
-        )
-    return Bits(array.values, count)
+    return Bits(packed, nbits)  # type: ignore[arg-type]  # which it becomes
 
 
 class FileRows:

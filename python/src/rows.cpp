@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nanobind/stl/string_view.h>
+#include <nearfield/error.hpp>
 #include <nearfield/files.hpp>
 
 #include "bindings.hpp"
@@ -54,13 +56,28 @@ nb::object bfloat16_bits(const nb::object& given) {
                                                               shape.data(), owner, strides.data()));
 }
 
+// The Python files hand over nothing else; numpy lets an array change its shape after they looked.
+MatrixView checked_view(const Array& array, DType dtype, std::int64_t cols) {
+  const std::int64_t needed = row_bytes(dtype, cols);
+  // Numpy gives an array of one value or none any stride.
+  const bool side_by_side =
+      array.ndim() == 2 && (array.shape(1) <= 1 || array.size() == 0 || array.stride(1) == 1);
+  const std::int64_t present =
+      side_by_side ? static_cast<std::int64_t>(array.shape(1) * array.itemsize()) : 0;
+  if (!side_by_side || present < needed) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("an array with {} bytes a row, side by side, cannot hold rows of {} "
+                            "columns of {}, {} bytes",
+                            present, cols, to_string(dtype), needed));
+  }
+  return {array.data(), dtype, static_cast<std::int64_t>(array.shape(0)), cols, row_stride(array)};
+}
+
 }  // namespace
 
 Rows::Rows(Array array, DType dtype, std::int64_t cols)
     : array_(std::move(array)),
-      source_(std::make_unique<MatrixRows>(MatrixView(array_.data(), dtype,
-                                                      static_cast<std::int64_t>(array_.shape(0)),
-                                                      cols, row_stride(array_)))) {}
+      source_(std::make_unique<MatrixRows>(checked_view(array_, dtype, cols))) {}
 
 Rows::Rows(const std::string& path, std::int64_t bits)
     : source_(std::make_unique<OneReaderAtATime>(open_rows(path, {.bits = bits}))) {}

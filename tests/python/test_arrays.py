@@ -153,6 +153,20 @@ def test_bits_are_never_guessed() -> None:
         nf.knn(big, big, metric="hamming")
 
 
+def test_bits_are_checked_however_they_are_made() -> None:
+    packed = np.zeros((3, 2), np.uint8)
+    with pytest.raises(nf.InvalidArgumentError, match=r"shape \(3, 2\), expected \(rows, 8192\)"):
+        nf.Bits(packed, 65_536)
+    with pytest.raises(nf.InvalidArgumentError, match="dtype float32, expected uint8"):
+        nf.Bits(packed.astype(np.float32), 16)
+    with pytest.raises(TypeError, match="nbits must be an integer"):
+        nf.Bits(packed, 16.0)  # type: ignore[arg-type]
+    rows = nf.bits(packed, 16)
+    object.__setattr__(rows, "nbits", 65_536)
+    with pytest.raises(nf.InvalidArgumentError, match=r"2 bytes a row.*65536 columns.*8192 bytes"):
+        nf.knn(rows, rows, metric="hamming")
+
+
 def test_bits_in_fortran_order() -> None:
     flags = np.random.default_rng(3).random((40, 30)) < 0.5
     packed = np.packbits(flags, axis=1, bitorder="little")
