@@ -34,7 +34,7 @@ class MemoryLimitError(Error, MemoryError):
 
 
 class CancelledError(Error):
-    """The search was told to stop; Ctrl-C raises KeyboardInterrupt instead."""
+    """The interpreter ended while a daemon thread searched; Ctrl-C is a KeyboardInterrupt."""
 
     code = "cancelled"
 

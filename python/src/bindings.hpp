@@ -12,6 +12,7 @@ void bind_errors(nb::module_& module);
 void bind_info(nb::module_& module);
 void bind_rows(nb::module_& module);
 void bind_filter(nb::module_& module);
+void bind_running(nb::module_& module);
 void bind_run(nb::module_& module);
 void bind_searches(nb::module_& module);
 void bind_cursor(nb::module_& module);

@@ -6,6 +6,7 @@ NB_MODULE(_core, module) {
   bind_info(module);
   bind_rows(module);
   bind_filter(module);
+  bind_running(module);
   bind_run(module);
   bind_searches(module);
   bind_cursor(module);

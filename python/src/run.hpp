@@ -12,6 +12,8 @@
 #include <nanobind/nanobind.h>
 #include <nearfield/context.hpp>
 
+#include "running.hpp"
+
 namespace nearfield::python {
 
 namespace nb = nanobind;
@@ -60,6 +62,7 @@ class ProgressRelay {
 template <class Search>
 auto run_search(const Run& run, const Search& search) {
   Context context = run.context();
+  const RunningCall running(context.cancel);
   ProgressRelay relay(run.progress());
   if (!run.progress().is_none()) {
     context.progress = [&relay](const Progress& progress) { relay.store(progress); };

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -158,6 +160,36 @@ def test_memory_limit() -> None:
     assert isinstance(raised.value, nf.MemoryLimitError)
     with pytest.raises(nf.MemoryLimitError, match="1536"):
         nf.knn(queries, base, 10, memory_limit="1.5k")
+
+
+DAEMON = """
+import os, sys, threading, time
+import numpy as np
+import nearfield as nf
+
+def search():
+    try:
+        nf.knn(np.zeros((20_000, 64)), np.zeros((200_000, 64)), threads=1)
+    except nf.CancelledError:
+        nf.knn(np.zeros((20_000, 64)), np.zeros((200_000, 64)), threads=1)
+
+threading.Thread(target=search, daemon=True).start()
+time.sleep(0.3)
+child = os.fork()
+if child:
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+sys.exit(7)
+"""
+
+
+def test_the_interpreter_ends_under_a_daemon_that_searches() -> None:
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", DAEMON], capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 7, done.stderr
+        assert "nanobind" not in done.stderr, done.stderr
 
 
 def test_threads_share_an_array() -> None:
