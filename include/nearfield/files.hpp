@@ -29,7 +29,7 @@ struct FileOptions {
 
 // Opens a file for reading in pieces: no more of it is in memory than is asked for. What it says it
 // holds is checked against its size before anything is allocated; the number of values before each
-// row of a .fvecs or .bvecs is checked when the row is read.
+// row of a .fvecs or .bvecs is checked when the row is read. Several threads may read it at once.
 //
 // A .npy is mapped, and `in_memory()` is the file itself. A mapped file that another program cuts
 // short while it is searched ends the process with SIGBUS: replace such files whole, by renaming.

@@ -24,6 +24,7 @@ class KnnCursor:
     (array([[0, 1, 2]]), array([[3, 4]]))
 
     The arguments are those of `knn`. The arrays are looked at in each step: leave them as they are.
+    Steps follow each other: a second thread that asks for one meanwhile gets `UnsupportedError`.
     """
 
     def __init__(

@@ -1,8 +1,10 @@
 // The next neighbours of each query, as they are asked for.
+#include <unistd.h>
+
 #include <cstdint>
-#include <mutex>
 
 #include <nearfield/cursor.hpp>
+#include <nearfield/error.hpp>
 
 #include "bindings.hpp"
 #include "results.hpp"
@@ -18,16 +20,40 @@ class Cursor {
       : cursor_(queries.source(), base.source(), options) {}
 
   nb::tuple next(std::int64_t k, const Run& run) {
-    return to_python(run_search(run, [&](const Context& context) {
-      // Two Python threads may ask at once. Here, where no thread waits with the GIL.
-      const std::scoped_lock lock(mutex_);
-      return cursor_.next(k, context);
-    }));
+    const Step step(process_in_step_);
+    return to_python(
+        run_search(run, [&](const Context& context) { return cursor_.next(k, context); }));
   }
 
  private:
+  // Begins and ends with the GIL. Who comes second is told so: waiting, it would hear neither
+  // Ctrl-C nor its timeout.
+  class Step {
+   public:
+    explicit Step(pid_t& process) : process_(process) {
+      if (process_ == ::getpid()) {
+        throw Error(ErrorCode::unsupported,
+                    "another thread is in a step of this cursor, and steps follow each other: "
+                    "hold a lock of yours around next, or make a cursor for each thread");
+      }
+      if (process_ != 0) {
+        // Its thread is not in this process, and has left the cursor as it was at that moment.
+        throw Error(ErrorCode::unsupported,
+                    "this process was forked while another thread was in a step of this cursor: "
+                    "make a new one");
+      }
+      process_ = ::getpid();
+    }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+    ~Step() { process_ = 0; }
+
+   private:
+    pid_t& process_;
+  };
+
   KnnCursor cursor_;
-  std::mutex mutex_;
+  pid_t process_in_step_ = 0;
 };
 
 }  // namespace

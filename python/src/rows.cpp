@@ -1,8 +1,6 @@
 #include "rows.hpp"
 
 #include <cstddef>
-#include <mutex>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,25 +14,6 @@
 
 namespace nearfield::python {
 namespace {
-
-// Two Python threads may search one file; RowSource::read is for one at a time.
-class OneReaderAtATime final : public RowSource {
- public:
-  explicit OneReaderAtATime(std::unique_ptr<RowSource> file) : file_(std::move(file)) {}
-
-  DType dtype() const override { return file_->dtype(); }
-  std::int64_t rows() const override { return file_->rows(); }
-  std::int64_t cols() const override { return file_->cols(); }
-  std::optional<MatrixView> in_memory() const override { return file_->in_memory(); }
-  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override {
-    const std::scoped_lock lock(mutex_);
-    file_->read(first, count, into, at);
-  }
-
- private:
-  std::unique_ptr<RowSource> file_;
-  mutable std::mutex mutex_;
-};
 
 // The bits of an array of bfloat16, which numpy has no type for; None for anything else.
 nb::object bfloat16_bits(const nb::object& given) {
@@ -79,8 +58,7 @@ Rows::Rows(Array array, DType dtype, std::int64_t cols)
     : array_(std::move(array)),
       source_(std::make_unique<MatrixRows>(checked_view(array_, dtype, cols))) {}
 
-Rows::Rows(const std::string& path, std::int64_t bits)
-    : source_(std::make_unique<OneReaderAtATime>(open_rows(path, {.bits = bits}))) {}
+Rows::Rows(const std::string& path, std::int64_t bits) : source_(open_rows(path, {.bits = bits})) {}
 
 void bind_rows(nb::module_& module) {
   nb::class_<Rows>(module, "Rows")

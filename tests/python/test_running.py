@@ -198,12 +198,46 @@ def test_threads_share_an_array() -> None:
             np.testing.assert_array_equal(ids, EXPECTED)
 
 
-def test_threads_share_a_cursor() -> None:
-    cursor = nf.KnnCursor(ROWS[:3], ROWS)
-    with ThreadPoolExecutor(8) as pool:
-        steps = list(pool.map(lambda _: cursor.next(5), range(20)))
-    ids = np.sort(np.hstack([step.ids for step in steps]))
-    np.testing.assert_array_equal(ids, np.sort(nf.knn(ROWS[:3], ROWS, 100).ids))
+def long_step() -> tuple[nf.KnnCursor, threading.Thread]:
+    """A cursor, and the thread that is in a step of it for a second."""
+    cursor = nf.KnnCursor(LONG["queries"], LONG["base"])
+    begun = threading.Event()
+
+    def step() -> None:
+        with pytest.raises(nf.DeadlineError):
+            cursor.next(5, threads=1, timeout=1, progress=lambda done, total: begun.set())
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    assert begun.wait(timeout=10)
+    return cursor, thread
+
+
+def test_two_threads_in_one_cursor_is_an_error_at_once() -> None:
+    cursor, thread = long_step()
+    start = time.perf_counter()
+    with pytest.raises(nf.UnsupportedError, match=r"another thread is in a step.*lock of yours"):
+        cursor.next(5)
+    assert time.perf_counter() - start < 0.5
+    thread.join()
+    assert cursor.next(0).ids.shape == (20_000, 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_cursor_in_a_child_forked_during_a_step() -> None:
+    cursor, thread = long_step()
+    rested = nf.KnnCursor(ROWS, ROWS)
+    child = os.fork()
+    if child == 0:
+        try:
+            cursor.next(5)
+        except nf.UnsupportedError as error:
+            found = rested.next(5).ids
+            os._exit(0 if "forked" in str(error) and (found == EXPECTED).all() else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    thread.join()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
