@@ -101,7 +101,9 @@ def within(
     >>> ids
     array([0, 1, 4])
 
-    radius: in what the metric reports; for a similarity, rows at least this similar are found.
+    radius: in what the metric reports; for a similarity, rows at least this similar are found. It
+        is compared in float64, before `distances` are rounded to float32: those may lie a last bit
+        beyond it, and `keys` do not.
 
     The other arguments are those of `knn`.
     """

@@ -25,7 +25,18 @@ class _Distance(NamedTuple):
 
     metric: str
     of_keys: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    radius: Callable[[float], float] = lambda radius: radius
+    # Ours that misses none of theirs, where the two are not the same number.
+    wider_radius: Callable[[float], float] | None = None
+
+
+def _cosine_of_keys(keys: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Our key is the similarity, negated. Of collinear rows it may round to a last bit past -1."""
+    return np.clip(1 + keys, 0, 2)
+
+
+def _cosine_wider_radius(radius: float) -> float:
+    """As a similarity, less the two roundings of `1 - radius` and of `1 + key`."""
+    return 1 - radius - 2 * np.finfo(np.float64).eps * max(1.0, abs(radius))
 
 
 _EUCLIDEAN = _Distance("euclidean", np.sqrt)
@@ -40,8 +51,7 @@ _DISTANCES = {
     "l1": _MANHATTAN,
     "chebyshev": _CHEBYSHEV,
     "infinity": _CHEBYSHEV,
-    # Ours is a similarity, its key the negation.
-    "cosine": _Distance("cosine", lambda keys: 1 + keys, lambda radius: 1 - radius),
+    "cosine": _Distance("cosine", _cosine_of_keys, _cosine_wider_radius),
 }
 
 
@@ -126,9 +136,9 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
 
         They are sorted, whatever `sort_results` says.
         """
-        found, distances = self._within(X, radius)
-        ids = _arrays_of(found.ids, found.offsets)
-        return (_arrays_of(distances, found.offsets), ids) if return_distance else ids
+        distances, ids, offsets = self._within(X, radius)
+        each = _arrays_of(ids, offsets)
+        return (_arrays_of(distances, offsets), each) if return_distance else each
 
     def kneighbors_graph(
         self,
@@ -151,23 +161,29 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
     ) -> csr_matrix:
         """All rows within the radius, as `kneighbors_graph`. Sorted, as `radius_neighbors`."""
         _check_mode(mode)
-        found, distances = self._within(X, radius)
-        return self._sparse(distances, found.ids, found.offsets, mode)
+        return self._sparse(*self._within(X, radius), mode)
 
     def _within(
         self, X: ArrayLike | None, radius: float | None
-    ) -> tuple[nearfield.Ranges, NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """Distances, ids and offsets."""
         check_is_fitted(self)
         distance = _distance(self.metric, self.p)
+        most = real("radius", self.radius if radius is None else radius)
         found = nearfield.within(
             self._fit_X if X is None else self._queries(X),
             self._fit_X,
-            distance.radius(real("radius", self.radius if radius is None else radius)),
+            distance.wider_radius(most) if distance.wider_radius else most,
             distance.metric,
             exclude_self=X is None,
             threads=self._threads(),
         )
-        return found, distance.of_keys(found.keys)
+        distances = distance.of_keys(found.keys)
+        if distance.wider_radius is None:
+            return distances, found.ids, found.offsets
+        inside = distances <= most
+        kept_before = np.concatenate([[0], np.cumsum(inside)])
+        return distances[inside], found.ids[inside], kept_before[found.offsets]
 
     def _queries(self, X: ArrayLike) -> NDArray[Any]:
         queries: NDArray[Any] = validate_data(

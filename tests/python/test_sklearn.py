@@ -61,6 +61,28 @@ def test_the_same_as_scikit_learns(metric: dict[str, Any], queries: Any) -> None
             np.testing.assert_allclose(one, other, atol=1e-12)
 
 
+def test_cosine_of_collinear_rows_is_a_distance() -> None:
+    row = RANDOM.random((1, 7))
+    rows = np.concatenate([row * scale for scale in (1.0, 3.0, 0.1, 7e5, -1.0, -0.3)])
+    model = NearestNeighbors(n_neighbors=6, metric="cosine").fit(rows)
+    distances, _ = model.kneighbors(rows)
+    assert distances.min() >= 0
+    assert distances.max() <= 2
+    assert [len(ids) for ids in model.radius_neighbors(rows, 2, return_distance=False)] == [6] * 6
+
+
+def test_cosine_radius_is_inclusive() -> None:
+    model = NearestNeighbors(metric="cosine").fit(ROWS)
+    every, ids = model.kneighbors(QUERIES, 80)
+    for radius in np.unique(every)[::7]:
+        distances, found = model.radius_neighbors(QUERIES, radius)
+        for query in range(len(QUERIES)):
+            inside = every[query] <= radius
+            np.testing.assert_array_equal(found[query], ids[query][inside])
+            np.testing.assert_array_equal(distances[query], every[query][inside])
+    assert model.radius_neighbors_graph(QUERIES, radius).nnz == sum(map(len, found))
+
+
 def test_float32_stays_float32() -> None:
     model = NearestNeighbors().fit(ROWS.astype(np.float32))
     assert model._fit_X.dtype == np.float32
