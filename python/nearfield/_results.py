@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+
+from nearfield._arguments import integer
 
 if TYPE_CHECKING:
     from numpy import float32, float64, int64
@@ -72,10 +76,10 @@ class Neighbors:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranges:
-    """All rows within a radius of each query: `result[i]` is the `(distances, ids)` of query i.
+    """All rows within a radius of each query. Unpacks as `distances, ids`, those of all queries.
 
     The arrays hold the results of all queries, one after the other: those of query i are
-    `offsets[i]` to `offsets[i + 1]`.
+    `offsets[i]` to `offsets[i + 1]`, and `result[i]` is its `(distances, ids)`.
     """
 
     offsets: NDArray[int64]  # queries + 1
@@ -85,16 +89,26 @@ class Ranges:
     exact: bool
     stats: Stats
 
+    @property
+    def counts(self) -> NDArray[int64]:
+        """How many were found, a query."""
+        return np.diff(self.offsets)
+
     def __len__(self) -> int:
+        """Queries."""
         return len(self.offsets) - 1
 
-    def __getitem__(self, query: int) -> tuple[NDArray[float32], NDArray[int64]]:
-        found = range(len(self))[query]  # negative numbers count from the end, as in a list
+    def __getitem__(self, query: SupportsIndex) -> tuple[NDArray[float32], NDArray[int64]]:
+        queries = len(self)
+        at = integer("query", query)
+        if not -queries <= at < queries:
+            raise IndexError(f"query is {at}, expected {-queries} to {queries - 1}")
+        found = at % queries  # negative numbers count from the end, as in a list
         part = slice(self.offsets[found], self.offsets[found + 1])
         return self.distances[part], self.ids[part]
 
-    def __iter__(self) -> Iterator[tuple[NDArray[float32], NDArray[int64]]]:
-        return (self[query] for query in range(len(self)))
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return iter((self.distances, self.ids))
 
     def __repr__(self) -> str:
         return f"Ranges(queries={len(self)}, found={len(self.ids)}, exact={self.exact})"
@@ -102,7 +116,7 @@ class Ranges:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pairs:
-    """Pairs of rows, each once, the closest first."""
+    """Pairs of rows, each once, the closest first. Unpacks as `distances, first, second`."""
 
     first: NDArray[int64]
     second: NDArray[int64]
@@ -113,6 +127,9 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return iter((self.distances, self.first, self.second))
 
     def __repr__(self) -> str:
         return f"Pairs(found={len(self)}, exact={self.exact})"

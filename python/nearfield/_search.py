@@ -179,9 +179,9 @@ def pairs(
     >>> import numpy as np
     >>> import nearfield as nf
     >>> rows = np.array([[0, 0], [1, 0], [0, 2], [3, 3], [1, 0]], dtype=np.float32)
-    >>> found = nf.pairs(rows, count=2)
-    >>> list(zip(found.first.tolist(), found.second.tolist(), found.distances.tolist()))
-    [(1, 4, 0.0), (0, 1, 1.0)]
+    >>> distances, first, second = nf.pairs(rows, count=2)
+    >>> first, second
+    (array([1, 0]), array([4, 1]))
 
     The other arguments are those of `knn`.
     """

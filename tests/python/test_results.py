@@ -32,6 +32,15 @@ def test_unpacks_as_distances_and_ids() -> None:
     distances, ids = found
     assert distances is found.distances
     assert ids is found.ids
+    for queries in 2, 3:  # and never the results of two queries
+        ranges = nf.within(ROWS[:queries], ROWS, 2)
+        distances, ids = ranges
+        assert distances is ranges.distances
+        assert ids is ranges.ids
+    pairs = nf.pairs(ROWS, count=3)
+    distances, first, second = pairs
+    assert distances is pairs.distances
+    assert (first is pairs.first, second is pairs.second) == (True, True)
 
 
 def test_arrays_own_memory_that_is_not_copied_and_may_be_written() -> None:

@@ -18,14 +18,19 @@ def test_within(metric: str, radius: float) -> None:
     assert found.offsets[-1] == len(found.ids) == len(found.keys)
     ids, keys, _ = definition.knn(queries, base, 50, metric)
     similar = metric in definition.SIMILARITIES
-    for query, (distances, found_ids) in enumerate(found):
+    for query in range(len(found)):
+        distances, found_ids = found[query]
         values = definition.reported(keys[query], metric)
         inside = values >= radius if similar else values <= radius
         np.testing.assert_array_equal(found_ids, ids[query][inside])
         np.testing.assert_array_equal(distances, values[inside].astype(np.float32))
-    assert found[-1][1].tolist() == found[5][1].tolist()
-    with pytest.raises(IndexError):
-        found[6]
+        assert found.counts[query] == inside.sum()
+    assert found[-1][1].tolist() == found[np.int64(5)][1].tolist()
+    for missing in 6, -7:
+        with pytest.raises(IndexError, match=f"query is {missing}, expected -6 to 5"):
+            found[missing]
+    with pytest.raises(TypeError, match=r"query must be an integer, got slice\(None, 2"):
+        found[:2]  # type: ignore[index]
 
 
 def test_graph_is_knn_without_the_row_itself() -> None:
