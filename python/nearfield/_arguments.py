@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
 import re
+import sys
 from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
@@ -33,6 +35,10 @@ def real(name: str, value: SupportsFloat) -> float:
         return float(value)
     except TypeError:
         raise TypeError(f"{name} must be a number, got {value!r}") from None
+    except OverflowError:
+        raise InvalidArgumentError(
+            f"{name} is larger than any float64, expected at most {sys.float_info.max}"
+        ) from None
 
 
 def flag(name: str, value: bool) -> bool:
@@ -45,6 +51,13 @@ def text(name: str, value: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, got {value!r}")
     return value
+
+
+def file_name(name: str, value: str | os.PathLike[str]) -> bytes:
+    try:
+        return os.fsencode(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a str or an os.PathLike, got {value!r}") from None
 
 
 def byte_count(name: str, value: int | str) -> int:

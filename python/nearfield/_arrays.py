@@ -31,7 +31,8 @@ class HostArray(NamedTuple):
     dtype: str  # "bfloat16", whose values come as uint16, or the numpy name
 
 
-def host_array(name: str, given: Buffer | DLPackArray) -> HostArray:
+def host_array(name: str, given: Buffer | DLPackArray, expected: str) -> HostArray:
+    """`expected` says, in errors, what else to pass."""
     if isinstance(given, np.ndarray):
         return _from_numpy(name, given)
     try:
@@ -44,10 +45,7 @@ def host_array(name: str, given: Buffer | DLPackArray) -> HostArray:
         return _from_dlpack(name, given)
     if hasattr(given, "__cuda_array_interface__"):
         raise _on_a_device(name, "a CUDA device")
-    raise TypeError(
-        f"{name} is a {type(given).__name__}, expected an array (buffer protocol or DLPack): "
-        f"write numpy.asarray({name}, dtype=numpy.float32)"
-    )
+    raise TypeError(f"{name} is a {type(given).__name__}, expected {expected}")
 
 
 def _from_numpy(name: str, array: np.ndarray[Any, Any]) -> HostArray:

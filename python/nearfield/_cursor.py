@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from nearfield import _core
 from nearfield._arguments import integer
+from nearfield._copies import Copies
 from nearfield._filters import FilterLike
 from nearfield._questions import ask_knn
 from nearfield._results import Neighbors, make_neighbors
 from nearfield._rows import RowsLike
-from nearfield._run import Progress, make_run
+from nearfield._run import Progress, running
 
 
 class KnnCursor:
@@ -39,8 +40,9 @@ class KnnCursor:
         copy: bool = True,
     ) -> None:
         no_k = 0  # next says how many
-        question, self._taken = ask_knn(
-            queries, base, no_k, metric, filter, exclude_self, check_finite, copy
+        self._copies = Copies(copy)
+        question = ask_knn(
+            queries, base, no_k, metric, filter, exclude_self, check_finite, self._copies
         )
         self._core = _core.KnnCursor(*question)
 
@@ -58,12 +60,8 @@ class KnnCursor:
 
         A step that raises changes nothing and can be asked for again.
         """
-        run = make_run(
-            threads=threads,
-            isa=isa,
-            memory_limit=memory_limit,
-            timeout=timeout,
-            progress=progress,
-            taken=self._taken,
-        )
-        return make_neighbors(self._core.next(integer("k", k), run))
+        count = integer("k", k)
+        copies = Copies(True, memory_limit)
+        copies.count(self._copies.nbytes)
+        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+            return make_neighbors(self._core.next(count, run))

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 import numpy as np
 
 from nearfield import _core
+from nearfield._arguments import file_name
 from nearfield._arrays import DLPackArray, host_array
+from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError
+from nearfield._ids import take_ids
 from nearfield._rows import FileRows, RowsLike, take_rows
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ def read(path: Path) -> NDArray[Any]:
     Packed bits are read as uint8, and `bits` says how many there are. `open_rows` is for files
     that do not fit into memory.
     """
-    return _core.read(os.fsencode(path))
+    return _core.read(file_name("path", path))
 
 
 def write(path: Path, rows: RowsLike) -> None:
@@ -52,41 +55,35 @@ def write(path: Path, rows: RowsLike) -> None:
     """
     if isinstance(rows, FileRows):
         raise TypeError("rows is a FileRows, expected an array: read the file with nearfield.read")
-    _core.write(os.fsencode(path), take_rows("rows", rows, copy=True).core)
+    _core.write(file_name("path", path), take_rows("rows", rows, Copies(True)))
 
 
 def read_ids(path: Path) -> NDArray[np.int64]:
     """The ids of a .ibin, .ivecs or .npy: rows x columns, -1 where a row had fewer."""
-    return _core.read_ids(os.fsencode(path))
+    return _core.read_ids(file_name("path", path))
 
 
 def write_ids(path: Path, ids: Buffer | DLPackArray) -> None:
     """Writes ids, such as `Neighbors.ids`: int64 in a .npy, int32 in a .ibin or .ivecs."""
-    _core.write_ids(os.fsencode(path), _take_ids(ids))
+    _core.write_ids(file_name("path", path), take_ids(ids, Copies(True)))
 
 
 def read_truth(path: Path) -> Truth:
     """Ids and distances of a ground-truth file of big-ann, whatever its name."""
-    return Truth(*_core.read_truth(os.fsencode(path)))
+    return Truth(*_core.read_truth(file_name("path", path)))
 
 
 def write_truth(path: Path, ids: Buffer | DLPackArray, distances: Buffer | DLPackArray) -> None:
     """Writes a ground-truth file of big-ann: ids as uint32, then distances as float32."""
-    table = _take_ids(ids)
-    values, dtype = host_array("distances", distances)
+    table = take_ids(ids, Copies(True))
+    values, dtype = host_array("distances", distances, expected="an array of float32")
     if dtype != "float32" or values.shape != table.shape:
         raise InvalidArgumentError(
             f"distances has dtype {dtype} and shape {values.shape}, expected float32 of shape "
             f"{table.shape}, that of the ids"
         )
-    _core.write_truth(os.fsencode(path), table, np.ascontiguousarray(values))
-
-
-def _take_ids(given: Buffer | DLPackArray) -> NDArray[np.int64]:
-    array, dtype = host_array("ids", given)
-    if dtype not in ("int64", "int32") or array.ndim != 2:
-        raise InvalidArgumentError(
-            f"ids has dtype {dtype} and shape {array.shape}, expected int64 or int32 of shape "
-            "(rows, columns)"
-        )
-    return np.ascontiguousarray(array, dtype=np.int64)
+    _core.write_truth(
+        file_name("path", path),
+        table,
+        Copies(True).contiguous("distances", values, np.dtype(np.float32)),
+    )

@@ -2,47 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
 from nearfield import _core
+from nearfield._arguments import MOST_INT64
 from nearfield._arrays import DLPackArray, host_array
+from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError
 from nearfield._rows import Bits
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+ID_BYTES = 8
+
 FilterLike: TypeAlias = Union["Buffer", DLPackArray, Bits, list[int], tuple[int, ...], range, None]
 
 
-@dataclass(frozen=True)
-class TakenFilter:
-    core: _core.Filter | None
-    copied_bytes: int
-
-
-def take_filter(given: FilterLike, rows: int) -> TakenFilter:
+def take_filter(given: FilterLike, rows: int, copies: Copies) -> _core.Filter | None:
+    """Converted, if it is not there as the engine reads it: also where rows must not be copied."""
+    expected = (
+        f"a mask of bool of shape ({rows},), ids of rows as integers, or packed bits by "
+        "nearfield.bits"
+    )
     if given is None:
-        return TakenFilter(None, 0)
+        return None
     if isinstance(given, Bits):
         packed = _checked("packed bits", given.packed, given.nbits, rows)
         _check_unused_bits(packed, given.nbits)
-        return _from_bytes(packed)
+        return _bitset(packed, rows, copies)
     if isinstance(given, (list, tuple, range)):
-        given = np.array(given, dtype=None if given else np.int64)
-    values, dtype = host_array("filter", given)
+        given = _array_of(given, expected, copies)
+    values, dtype = host_array("filter", given, expected)
     if dtype == "bool":
         mask = _checked("a mask of bool", values, values.size, rows)
-        return _from_bytes(np.packbits(mask, bitorder="little"))
+        return _bitset(mask, rows, copies)
     if dtype.startswith(("int", "uint")) and values.ndim == 1:
-        return _from_ids(values)
+        return _list_of_ids(values, copies)
     raise InvalidArgumentError(
-        f"filter has dtype {dtype} and shape {values.shape}, expected a mask of bool of "
-        f"shape ({rows},), ids of rows as integers, or packed bits by nearfield.bits"
+        f"filter has dtype {dtype} and shape {values.shape}, expected {expected}"
     )
+
+
+def _array_of(
+    given: list[int] | tuple[int, ...] | range, expected: str, copies: Copies
+) -> np.ndarray[Any, Any]:
+    copies.count(ID_BYTES * len(given))
+    try:
+        return np.array(given, dtype=None if given else np.int64)
+    except ValueError as error:  # of lists of different lengths
+        raise InvalidArgumentError(
+            f"filter is a {type(given).__name__} of which numpy makes no array ({error}), expected "
+            f"{expected}"
+        ) from None
 
 
 def _checked(what: str, values: np.ndarray[Any, Any], size: int, rows: int) -> np.ndarray[Any, Any]:
@@ -62,14 +76,21 @@ def _check_unused_bits(packed: np.ndarray[Any, np.dtype[np.uint8]], nbits: int) 
         )
 
 
-def _from_bytes(packed: np.ndarray[Any, np.dtype[np.uint8]]) -> TakenFilter:
-    words = np.zeros((packed.size + 7) // 8, dtype="<u8")
+def _bitset(values: np.ndarray[Any, Any], rows: int, copies: Copies) -> _core.Filter:
+    """Of a mask of bool, or of packed bits."""
+    words_needed = (rows + 63) // 64
+    copies.count(8 * words_needed)
+    packed = np.packbits(values, bitorder="little") if values.dtype == bool else values
+    words = np.zeros(words_needed, dtype="<u8")
     words.view(np.uint8)[: packed.size] = packed
-    return TakenFilter(_core.bitset_filter(words), words.nbytes)
+    return _core.bitset_filter(words)
 
 
-def _from_ids(values: np.ndarray[Any, Any]) -> TakenFilter:
-    ids = np.ascontiguousarray(values, dtype=np.int64)
-    if values.dtype == np.uint64 and ids.size and ids.min() < 0:
+def _list_of_ids(values: np.ndarray[Any, Any], copies: Copies) -> _core.Filter:
+    if values.dtype == np.uint64 and values.size and values.max() > MOST_INT64:
         raise InvalidArgumentError(f"filter holds {values.max()}, which is no id of a row")
-    return TakenFilter(_core.list_filter(ids), 0 if ids is values else ids.nbytes)
+    in_place = values.dtype == np.int64 and values.flags.c_contiguous and values.flags.aligned
+    if not in_place:
+        copies.count(ID_BYTES * values.size)
+        values = np.array(values, np.int64)
+    return _core.list_filter(values)

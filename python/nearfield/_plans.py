@@ -1,16 +1,18 @@
 """What a search would do with the same arguments, without doing it.
 
-They raise what the search would raise about shapes, types and memory.
+They take the arguments of the search, raise what it would raise about shapes, types and memory, and
+copy no rows. `timeout` and `progress` are checked and not used.
 """
 
 from __future__ import annotations
 
 from nearfield import _core
+from nearfield._copies import Copies
 from nearfield._filters import FilterLike
 from nearfield._questions import ask_graph, ask_knn, ask_pairs, ask_within
 from nearfield._results import Plan, make_plan
 from nearfield._rows import RowsLike
-from nearfield._run import make_run
+from nearfield._run import Progress, running
 
 
 def plan_knn(
@@ -25,6 +27,8 @@ def plan_knn(
     copy: bool = True,
     threads: int = 0,
     memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
     isa: str | None = None,
 ) -> Plan:
     """What `knn` would do.
@@ -35,9 +39,10 @@ def plan_knn(
     >>> plan.pairs, plan.kernel.split("/")[:2]
     (5000, ['sqeuclidean', 'u8'])
     """
-    question, taken = ask_knn(queries, base, k, metric, filter, exclude_self, check_finite, copy)
-    run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=taken)
-    return make_plan(_core.plan_knn(*question, run))
+    copies = Copies(copy, memory_limit, for_plan=True)
+    question = ask_knn(queries, base, k, metric, filter, exclude_self, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_plan(_core.plan_knn(*question, run))
 
 
 def plan_within(
@@ -52,14 +57,15 @@ def plan_within(
     copy: bool = True,
     threads: int = 0,
     memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
     isa: str | None = None,
 ) -> Plan:
     """What `within` would do; `result_bytes` are those of the offsets alone."""
-    question, taken = ask_within(
-        queries, base, radius, metric, filter, exclude_self, check_finite, copy
-    )
-    run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=taken)
-    return make_plan(_core.plan_within(*question, run))
+    copies = Copies(copy, memory_limit, for_plan=True)
+    question = ask_within(queries, base, radius, metric, filter, exclude_self, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_plan(_core.plan_within(*question, run))
 
 
 def plan_graph(
@@ -72,12 +78,15 @@ def plan_graph(
     copy: bool = True,
     threads: int = 0,
     memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
     isa: str | None = None,
 ) -> Plan:
     """What `graph` would do."""
-    question, taken = ask_graph(rows, k, metric, filter, check_finite, copy)
-    run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=taken)
-    return make_plan(_core.plan_graph(*question, run))
+    copies = Copies(copy, memory_limit, for_plan=True)
+    question = ask_graph(rows, k, metric, filter, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_plan(_core.plan_graph(*question, run))
 
 
 def plan_pairs(
@@ -91,9 +100,12 @@ def plan_pairs(
     copy: bool = True,
     threads: int = 0,
     memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
     isa: str | None = None,
 ) -> Plan:
     """What `pairs` would do; without a count, `result_bytes` are 0."""
-    question, taken = ask_pairs(rows, other, radius, count, metric, check_finite, copy)
-    run = make_run(threads=threads, isa=isa, memory_limit=memory_limit, taken=taken)
-    return make_plan(_core.plan_pairs(*question, run))
+    copies = Copies(copy, memory_limit, for_plan=True)
+    question = ask_pairs(rows, other, radius, count, metric, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_plan(_core.plan_pairs(*question, run))

@@ -1,16 +1,15 @@
 """What a search is asked, in the engine's terms: the same for the search, its plan and its cursor.
 
-Each function returns the leading arguments of the engine's function, and what they were made of:
-`make_run` takes the memory of its copies off the limit.
+Each function returns the leading arguments of the engine's function.
 """
 
 from __future__ import annotations
 
 from nearfield import _core
 from nearfield._arguments import flag, integer, real, text
-from nearfield._filters import FilterLike, TakenFilter, take_filter
-from nearfield._rows import RowsLike, TakenRows, take_rows
-from nearfield._run import Taken
+from nearfield._copies import Copies
+from nearfield._filters import FilterLike, take_filter
+from nearfield._rows import RowsLike, take_rows
 
 
 def ask_knn(
@@ -21,17 +20,17 @@ def ask_knn(
     filter: FilterLike,
     exclude_self: bool,
     check_finite: bool,
-    copy: bool,
-) -> tuple[tuple[_core.Rows, _core.Rows, _core.KnnOptions], tuple[Taken, ...]]:
-    wanted, rows, allowed = _take_sets(queries, base, filter, copy)
+    copies: Copies,
+) -> tuple[_core.Rows, _core.Rows, _core.KnnOptions]:
+    wanted, rows, allowed = _take_sets(queries, base, filter, copies)
     options = _core.KnnOptions(
         integer("k", k),
         text("metric", metric),
-        allowed.core,
+        allowed,
         flag("exclude_self", exclude_self),
         flag("check_finite", check_finite),
     )
-    return (wanted.core, rows.core, options), (wanted, rows, allowed)
+    return wanted, rows, options
 
 
 def ask_within(
@@ -42,28 +41,28 @@ def ask_within(
     filter: FilterLike,
     exclude_self: bool,
     check_finite: bool,
-    copy: bool,
-) -> tuple[tuple[_core.Rows, _core.Rows, _core.WithinOptions], tuple[Taken, ...]]:
-    wanted, rows, allowed = _take_sets(queries, base, filter, copy)
+    copies: Copies,
+) -> tuple[_core.Rows, _core.Rows, _core.WithinOptions]:
+    wanted, rows, allowed = _take_sets(queries, base, filter, copies)
     options = _core.WithinOptions(
         real("radius", radius),
         text("metric", metric),
-        allowed.core,
+        allowed,
         flag("exclude_self", exclude_self),
         flag("check_finite", check_finite),
     )
-    return (wanted.core, rows.core, options), (wanted, rows, allowed)
+    return wanted, rows, options
 
 
 def ask_graph(
-    rows: RowsLike, k: int, metric: str, filter: FilterLike, check_finite: bool, copy: bool
-) -> tuple[tuple[_core.Rows, _core.GraphOptions], tuple[Taken, ...]]:
-    taken = take_rows("rows", rows, copy)
-    allowed = take_filter(filter, taken.core.rows)
+    rows: RowsLike, k: int, metric: str, filter: FilterLike, check_finite: bool, copies: Copies
+) -> tuple[_core.Rows, _core.GraphOptions]:
+    taken = take_rows("rows", rows, copies)
+    allowed = take_filter(filter, taken.rows, copies)
     options = _core.GraphOptions(
-        integer("k", k), text("metric", metric), allowed.core, flag("check_finite", check_finite)
+        integer("k", k), text("metric", metric), allowed, flag("check_finite", check_finite)
     )
-    return (taken.core, options), (taken, allowed)
+    return taken, options
 
 
 def ask_pairs(
@@ -73,23 +72,21 @@ def ask_pairs(
     count: int | None,
     metric: str,
     check_finite: bool,
-    copy: bool,
-) -> tuple[tuple[_core.Rows, _core.Rows | None, _core.PairsOptions], tuple[Taken, ...]]:
-    first = take_rows("rows", rows, copy)
-    second = None if other is None else take_rows("other", other, copy)
+    copies: Copies,
+) -> tuple[_core.Rows, _core.Rows | None, _core.PairsOptions]:
+    first = take_rows("rows", rows, copies)
+    second = None if other is None else take_rows("other", other, copies)
     options = _core.PairsOptions(
         None if radius is None else real("radius", radius),
         None if count is None else integer("count", count),
         text("metric", metric),
         flag("check_finite", check_finite),
     )
-    if second is None:
-        return (first.core, None, options), (first,)
-    return (first.core, second.core, options), (first, second)
+    return first, second, options
 
 
 def _take_sets(
-    queries: RowsLike, base: RowsLike, filter: FilterLike, copy: bool
-) -> tuple[TakenRows, TakenRows, TakenFilter]:
-    wanted, rows = take_rows("queries", queries, copy), take_rows("base", base, copy)
-    return wanted, rows, take_filter(filter, rows.core.rows)
+    queries: RowsLike, base: RowsLike, filter: FilterLike, copies: Copies
+) -> tuple[_core.Rows, _core.Rows, _core.Filter | None]:
+    wanted, rows = take_rows("queries", queries, copies), take_rows("base", base, copies)
+    return wanted, rows, take_filter(filter, rows.rows, copies)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 
 from nearfield import _core
-from nearfield._arguments import integer
+from nearfield._arguments import file_name, integer
 from nearfield._arrays import DLPackArray, HostArray, host_array
+from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError
-from nearfield._layout import take_array
+from nearfield._layout import is_in_place
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -36,7 +37,7 @@ class Bits:
     nbits: int
 
     def __post_init__(self) -> None:
-        array = host_array("packed", self.packed)
+        array = host_array("packed", self.packed, expected="an array of uint8")
         count = integer("nbits", self.nbits)
         if array.dtype != "uint8":
             raise InvalidArgumentError(
@@ -101,28 +102,39 @@ def open_rows(path: str | os.PathLike[str], bits: int = 0) -> FileRows:
     The ending says the format: .fbin, .f16bin, .u8bin, .i8bin, .fvecs, .bvecs or .npy. With
     `bits`, the bytes of a file of uint8 are packed bits, this many a row.
     """
-    return FileRows(os.fsencode(path), integer("bits", bits))
+    return FileRows(file_name("path", path), integer("bits", bits))
 
 
 RowsLike: TypeAlias = Union["Buffer", DLPackArray, Bits, FileRows]
 
 
-@dataclass(frozen=True)
-class TakenRows:
-    core: _core.Rows
-    copied_bytes: int
-
-
-def take_rows(name: str, given: RowsLike, copy: bool) -> TakenRows:
+def take_rows(name: str, given: RowsLike, copies: Copies) -> _core.Rows:
     if isinstance(given, FileRows):
-        return TakenRows(given._core, 0)
+        return given._core
     if isinstance(given, Bits):
-        packed, copied = take_array(name, given.packed, copy)
-        return TakenRows(_core.Rows(packed, "bits", given.nbits), copied)
-    array = host_array(name, given)
+        return _core_rows(name, given.packed, "bits", given.nbits, copies)
+    if isinstance(given, (str, os.PathLike)):
+        raise TypeError(
+            f"{name} is a {type(given).__name__}, expected an array: for a file, pass "
+            f"nearfield.open_rows({name})"
+        )
+    expected = (
+        f"an array (buffer protocol or DLPack): write numpy.asarray({name}, dtype=numpy.float32)"
+    )
+    array = host_array(name, given, expected)
     dtype = _dtype_of(name, array)
-    values, copied = take_array(name, array.values, copy)
-    return TakenRows(_core.Rows(values, dtype, values.shape[1]), copied)
+    return _core_rows(name, array.values, dtype, array.values.shape[-1], copies)
+
+
+def _core_rows(
+    name: str, array: np.ndarray[Any, Any], dtype: str, cols: int, copies: Copies
+) -> _core.Rows:
+    if is_in_place(name, array):
+        return _core.Rows(array, dtype, cols)
+    if copies.for_plan:
+        copies.announce(name, array, array.dtype)
+        return _core.planned_rows(dtype, array.shape[0], cols)
+    return _core.Rows(copies.copy(name, array, array.dtype), dtype, cols)
 
 
 def _dtype_of(name: str, array: HostArray) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from nearfield import _core
-from nearfield._arguments import MOST_INT32, byte_count, integer, real, text
+from nearfield._arguments import MOST_INT32, integer, real, text
+from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, MemoryLimitError
-from nearfield._progress import show_bar
+from nearfield._progress import Bar
 
 # About thirty years: a time that a clock of nanoseconds holds.
 MOST_SECONDS = 1e9
@@ -16,39 +17,31 @@ MOST_SECONDS = 1e9
 Progress = Callable[[int, int], object] | bool | None
 
 
-class Taken(Protocol):
-    """An argument for which memory may have been allocated already."""
-
-    @property
-    def copied_bytes(self) -> int: ...
-
-
-def make_run(
+@contextmanager
+def running(
+    copies: Copies,
     *,
     threads: int = 0,
     isa: str | None = None,
-    memory_limit: int | str | None = None,
     timeout: float | None = None,
     progress: Progress = None,
-    taken: Iterable[Taken] = (),
-) -> _core.Run:
-    return _core.Run(
+) -> Iterator[_core.Run]:
+    """What one call of the engine runs under; the copies are made before."""
+    report = _callable(progress)
+    run = _core.Run(
         integer("threads", threads, MOST_INT32),
         None if isa is None else text("isa", isa),
-        None if memory_limit is None else _left(byte_count("memory_limit", memory_limit), taken),
+        copies.left(),
         None if timeout is None else _seconds(timeout),
-        _callable(progress),
+        report,
     )
-
-
-def _left(limit: int, taken: Iterable[Taken]) -> int:
-    copied = sum(argument.copied_bytes for argument in taken)
-    if copied > limit:
-        raise MemoryLimitError(
-            f"memory_limit is {limit} bytes, and the copies of arrays that cannot be searched in "
-            f"place take {copied}: pass rows in C order, or raise the limit"
-        )
-    return limit - copied
+    try:
+        yield run
+    except MemoryLimitError as error:
+        raise copies.explain(error) from None
+    finally:
+        if isinstance(report, Bar):
+            report.close()
 
 
 def _seconds(timeout: float) -> float:
@@ -64,7 +57,7 @@ def _callable(progress: Progress) -> Callable[[int, int], object] | None:
     if progress is None or progress is False:
         return None
     if progress is True:
-        return show_bar
+        return Bar()
     if not callable(progress):
         raise TypeError(f"progress must be True or a callable(done, total), got {progress!r}")
     return progress

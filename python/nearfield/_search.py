@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from nearfield import _core
+from nearfield._copies import Copies
 from nearfield._filters import FilterLike
 from nearfield._questions import ask_graph, ask_knn, ask_pairs, ask_within
 from nearfield._results import Neighbors, Pairs, Ranges, make_neighbors, make_pairs, make_ranges
 from nearfield._rows import RowsLike
-from nearfield._run import Progress, make_run
+from nearfield._run import Progress, running
 
 
 def knn(
@@ -52,7 +53,8 @@ def knn(
     exclude_self: query i is row i of the base, and is not its own neighbour.
     check_finite: a NaN or an infinity is an error, instead of a row that is never returned.
     copy: rows of an array must lie at a stride, each with its values side by side, as they do in C
-        order. Another array, such as one in Fortran order, is copied once; False forbids it.
+        order. Another array, such as one in Fortran order, is copied once; False forbids it. A
+        filter is converted all the same.
     threads: 0 is every core that this process may use.
     memory_limit: most bytes to allocate, results and copies included: a number, or "512M". Work is
         cut to fit.
@@ -63,16 +65,10 @@ def knn(
 
     The search runs without the GIL, and Ctrl-C ends it.
     """
-    question, taken = ask_knn(queries, base, k, metric, filter, exclude_self, check_finite, copy)
-    run = make_run(
-        threads=threads,
-        isa=isa,
-        memory_limit=memory_limit,
-        timeout=timeout,
-        progress=progress,
-        taken=taken,
-    )
-    return make_neighbors(_core.knn(*question, run))
+    copies = Copies(copy, memory_limit)
+    question = ask_knn(queries, base, k, metric, filter, exclude_self, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_neighbors(_core.knn(*question, run))
 
 
 def within(
@@ -107,18 +103,10 @@ def within(
 
     The other arguments are those of `knn`.
     """
-    question, taken = ask_within(
-        queries, base, radius, metric, filter, exclude_self, check_finite, copy
-    )
-    run = make_run(
-        threads=threads,
-        isa=isa,
-        memory_limit=memory_limit,
-        timeout=timeout,
-        progress=progress,
-        taken=taken,
-    )
-    return make_ranges(_core.within(*question, run))
+    copies = Copies(copy, memory_limit)
+    question = ask_within(queries, base, radius, metric, filter, exclude_self, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_ranges(_core.within(*question, run))
 
 
 def graph(
@@ -145,16 +133,10 @@ def graph(
 
     The other arguments are those of `knn`.
     """
-    question, taken = ask_graph(rows, k, metric, filter, check_finite, copy)
-    run = make_run(
-        threads=threads,
-        isa=isa,
-        memory_limit=memory_limit,
-        timeout=timeout,
-        progress=progress,
-        taken=taken,
-    )
-    return make_neighbors(_core.graph(*question, run))
+    copies = Copies(copy, memory_limit)
+    question = ask_graph(rows, k, metric, filter, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_neighbors(_core.graph(*question, run))
 
 
 def pairs(
@@ -185,13 +167,7 @@ def pairs(
 
     The other arguments are those of `knn`.
     """
-    question, taken = ask_pairs(rows, other, radius, count, metric, check_finite, copy)
-    run = make_run(
-        threads=threads,
-        isa=isa,
-        memory_limit=memory_limit,
-        timeout=timeout,
-        progress=progress,
-        taken=taken,
-    )
-    return make_pairs(_core.pairs(*question, run))
+    copies = Copies(copy, memory_limit)
+    question = ask_pairs(rows, other, radius, count, metric, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_pairs(_core.pairs(*question, run))

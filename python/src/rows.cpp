@@ -1,6 +1,7 @@
 #include "rows.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,16 +16,34 @@
 namespace nearfield::python {
 namespace {
 
+class PlannedRows final : public RowSource {
+ public:
+  PlannedRows(DType dtype, std::int64_t rows, std::int64_t cols)
+      : no_rows_(nullptr, dtype, 0, cols), rows_(rows) {}
+
+  DType dtype() const override { return no_rows_.dtype(); }
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t cols() const override { return no_rows_.cols(); }
+  std::optional<MatrixView> in_memory() const override { return no_rows_; }
+  void read(std::int64_t, std::int64_t, Matrix&, std::int64_t) const override {}  // in memory
+
+ private:
+  MatrixView no_rows_;
+  std::int64_t rows_;
+};
+
 // The bits of an array of bfloat16, which numpy has no type for; None for anything else.
+// Python has seen that it is in memory of the host, which may be pinned for a device.
 nb::object bfloat16_bits(const nb::object& given) {
-  Array array;
+  using HostArray = nb::ndarray<nb::ro>;
+  HostArray array;
   if (!nb::try_cast(given, array) ||
       array.dtype() !=
           nb::dlpack::dtype{static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1}) {
     return nb::none();
   }
-  const nb::capsule owner(new Array(array),
-                          [](void* kept) noexcept { delete static_cast<Array*>(kept); });
+  const nb::capsule owner(new HostArray(array),
+                          [](void* kept) noexcept { delete static_cast<HostArray*>(kept); });
   std::vector<std::size_t> shape(array.ndim());
   std::vector<std::int64_t> strides(array.ndim());
   for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
@@ -60,6 +79,9 @@ Rows::Rows(Array array, DType dtype, std::int64_t cols)
 
 Rows::Rows(const std::string& path, std::int64_t bits) : source_(open_rows(path, {.bits = bits})) {}
 
+Rows::Rows(DType dtype, std::int64_t rows, std::int64_t cols)
+    : source_(std::make_unique<PlannedRows>(dtype, rows, cols)) {}
+
 void bind_rows(nb::module_& module) {
   nb::class_<Rows>(module, "Rows")
       .def("__init__",
@@ -71,6 +93,9 @@ void bind_rows(nb::module_& module) {
       .def_prop_ro("dtype", [](const Rows& self) { return to_string(self.source().dtype()); });
   module.def("open_rows", [](const nb::bytes& path, std::int64_t bits) {
     return new Rows(std::string(path.c_str(), path.size()), bits);
+  });
+  module.def("planned_rows", [](std::string_view dtype, std::int64_t rows, std::int64_t cols) {
+    return new Rows(parse_dtype(dtype), rows, cols);
   });
   module.def("bfloat16_bits", bfloat16_bits);
 }

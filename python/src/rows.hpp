@@ -28,6 +28,8 @@ class Rows {
   // the number of bits.
   Rows(Array array, DType dtype, std::int64_t cols);
   Rows(const std::string& path, std::int64_t bits);
+  // Rows that would be in memory, for a plan: it looks at type and shape alone.
+  Rows(DType dtype, std::int64_t rows, std::int64_t cols);
 
   const RowSource& source() const { return *source_; }
 

@@ -64,11 +64,14 @@ class BFloat16Tensor:
 
     BFLOAT = 4  # DLPack's number
 
-    def __init__(self, values: NDArray[np.float32]) -> None:
-        """The values must be exact in bfloat16."""
+    def __init__(self, values: NDArray[np.float32], device: int = 1) -> None:
+        """The values must be exact in bfloat16. Device 3 is memory pinned for CUDA."""
+        self.device = device
         self.bits = (np.ascontiguousarray(values).view(np.uint32) >> 16).astype(np.uint16)
         self.shape = (ctypes.c_int64 * 2)(*values.shape)
-        tensor = _DLTensor(self.bits.ctypes.data, 1, 0, 2, self.BFLOAT, 16, 1, self.shape, None, 0)
+        tensor = _DLTensor(
+            self.bits.ctypes.data, device, 0, 2, self.BFLOAT, 16, 1, self.shape, None, 0
+        )
         self.managed = _DLManagedTensor(tensor, None, None)
 
     def __dlpack__(self, **arguments: Any) -> object:
@@ -78,4 +81,4 @@ class BFloat16Tensor:
         return make(ctypes.addressof(self.managed), b"dltensor", None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
+        return self.device, 0

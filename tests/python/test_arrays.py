@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import array
+import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,8 +44,18 @@ def read_only() -> Any:
         Tensor(ROWS),
         Tensor(spaced_rows()),
         BFloat16Tensor(ROWS),
+        BFloat16Tensor(ROWS, device=3),
     ],
-    ids=["spaced", "read only", "memoryview", "array.array", "DLPack", "strided DLPack", "bf16"],
+    ids=[
+        "spaced",
+        "read only",
+        "memoryview",
+        "array.array",
+        "DLPack",
+        "strided DLPack",
+        "bf16",
+        "pinned bf16",
+    ],
 )
 def test_searched_in_place(rows: Any) -> None:
     np.testing.assert_array_equal(ids_of(rows, copy=False), EXPECTED)
@@ -81,6 +93,24 @@ def test_copies_count_against_the_memory_limit() -> None:
     with pytest.raises(nf.MemoryLimitError, match=r"800000 bytes.*copies.*take 1600000.*C order"):
         ids_of(rows, memory_limit=800_000)
     ids_of(np.ascontiguousarray(rows), memory_limit=800_000)
+    tracemalloc.start()
+    with pytest.raises(nf.MemoryLimitError, match=r"100000 bytes.*take 800000"):
+        nf.knn(rows, rows, memory_limit=100_000)
+    assert tracemalloc.get_traced_memory()[1] < 100_000  # asked before, not after
+    tracemalloc.stop()
+    with pytest.raises(nf.MemoryLimitError, match=r"memory_limit is 801000 bytes.*take 800000"):
+        nf.graph(rows, memory_limit=801_000)
+
+
+def test_filters_count_against_the_memory_limit() -> None:
+    rows = np.zeros((80_000, 1), np.float32)
+    for given, size in (
+        (np.ones(80_000, bool), 10_000),
+        (np.arange(80_000, dtype=np.int32), 640_000),
+        (range(80_000), 640_000),
+    ):
+        with pytest.raises(nf.MemoryLimitError, match=f"9999 bytes.*take {size}"):
+            nf.knn(rows[:1], rows, 1, filter=given, memory_limit=9_999)
 
 
 def test_a_single_row_or_column_has_any_stride() -> None:
@@ -113,11 +143,28 @@ def test_refused(rows: Any, message: str) -> None:
 
 
 def test_what_is_no_array() -> None:
-    for rows in [[1.0, 2.0]], None, "rows.fbin":
+    for rows in [[1.0, 2.0]], None:
         with pytest.raises(
-            TypeError, match=rf"queries is a {type(rows).__name__}, expected an arr"
+            TypeError,
+            match=rf"queries is a {type(rows).__name__}, .*numpy\.asarray\(queries",
         ):
             nf.knn(rows, ROWS)  # type: ignore[arg-type]
+    for path in "rows.fbin", Path("rows.fbin"):
+        with pytest.raises(TypeError, match=r"base is a \w+, .*nearfield\.open_rows\(base\)"):
+            nf.knn(ROWS, path)  # type: ignore[arg-type]
+
+
+def test_what_is_no_array_but_should_be_ids() -> None:
+    with pytest.raises(TypeError, match="ids is a list, expected an array of int64"):
+        nf.write_ids("ids.npy", [[1]])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="values is a list, expected an array of float32 or"):
+        nf.select_k([[1.0]])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="packed is a list, expected an array of uint8"):
+        nf.bits([1], 8)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"filter is a set, expected a mask of bool .*\(20,\)"):
+        nf.knn(ROWS, ROWS, filter={1})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"path must be a str or an os.PathLike, got 5"):
+        nf.read(5)  # type: ignore[arg-type]
 
 
 def test_arrays_on_a_device() -> None:

@@ -96,6 +96,8 @@ def test_radius_and_count() -> None:
         nf.within(ROWS, ROWS, "far")  # type: ignore[arg-type]
     with pytest.raises(nf.InvalidArgumentError, match="NaN"):
         nf.within(ROWS, ROWS, float("nan"))
+    with pytest.raises(nf.InvalidArgumentError, match=r"radius is larger than any float64.*1\.79"):
+        nf.within(ROWS, ROWS, 10**400)
     with pytest.raises(TypeError, match="count must be an integer"):
         nf.pairs(ROWS, count=1.5)  # type: ignore[arg-type]
 

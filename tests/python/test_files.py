@@ -79,6 +79,9 @@ def test_ids(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"ids.{ending}"
     nf.write_ids(path, ids)
     np.testing.assert_array_equal(nf.read_ids(path), ids)
+    unaligned = np.frombuffer(b"x" + ids.tobytes(), np.uint8)[1:].view(np.int64)
+    nf.write_ids(path, unaligned.reshape(7, 5))
+    np.testing.assert_array_equal(nf.read_ids(path), ids)
     nf.write_ids(path, ids[:, ::2].astype(np.int32))
     np.testing.assert_array_equal(nf.read_ids(path), ids[:, ::2])
     with pytest.raises(nf.InvalidArgumentError, match=r"ids has dtype float32 .*expected int64"):

@@ -59,6 +59,10 @@ def test_no_row_at_all() -> None:
         (IDS.astype(bfloat16), "dtype bfloat16"),
         (IDS[None], r"dtype int64 and shape \(1, \d+\), expected a mask"),
         ([0.5], "dtype float64"),
+        (
+            [[1], [2, 3]],
+            r"filter is a list of which numpy makes no array .*expected a mask",
+        ),
         ([-1], "-1"),
         ([77], "77"),
         (np.array([2**63], np.uint64), "9223372036854775808"),

@@ -148,6 +148,12 @@ def test_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+def test_a_bar_of_a_search_that_raises_ends_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(nf.DeadlineError):
+        nf.knn(**LONG, progress=True, timeout=0.5)
+    assert capsys.readouterr().err.endswith(" %\r\n")
+
+
 def test_memory_limit() -> None:
     queries, base = np.zeros((100, 16)), np.random.default_rng(1).random((5000, 16))
     free = nf.knn(queries, base, 10)

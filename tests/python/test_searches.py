@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from inspect import signature
+
 import numpy as np
 import pytest
 
@@ -101,8 +104,10 @@ def test_select_k_with_ids() -> None:
     assert nf.select_k(values, 2, ids=columns).ids.tolist() == [[20, 10], [10, 20]]
     each = np.arange(6).reshape(2, 3) + 100
     assert nf.select_k(values, 1, ids=each).ids.tolist() == [[101], [103]]
-    for wrong in columns[:2], columns.astype(np.int32):
-        with pytest.raises(nf.InvalidArgumentError, match=r"ids has dtype int.* expected int64"):
+    for wrong in columns[:2], columns.astype(np.int16), each.T:
+        with pytest.raises(
+            nf.InvalidArgumentError, match=r"ids .* int64 or int32 of shape \(3,\) or \(2, 3\)"
+        ):
             nf.select_k(values, 1, ids=wrong)
     with pytest.raises(nf.InvalidArgumentError, match="dtype int64, expected float32 or float64"):
         nf.select_k(values.astype(int), 1)
@@ -111,6 +116,20 @@ def test_select_k_with_ids() -> None:
     np.testing.assert_array_equal(nf.select_k(np.asfortranarray(values), 1).ids, [[1], [0]])
     with pytest.raises(nf.InvalidArgumentError, match="copy=False forbids"):
         nf.select_k(np.asfortranarray(values), 1, copy=False)
+
+
+def test_select_k_copies_ids_unless_forbidden() -> None:
+    values = np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 1.0]])
+    each = np.arange(6).reshape(2, 3)
+    unaligned = np.frombuffer(b"x" + each.tobytes(), np.uint8)[1:].view(np.int64).reshape(2, 3)
+    assert not unaligned.flags.aligned
+    for ids in np.asfortranarray(each), each.astype(np.int32), unaligned:
+        assert nf.select_k(values, 1, ids=ids).ids.tolist() == [[1], [3]]
+        with pytest.raises(nf.InvalidArgumentError, match=r"ids of .*copy=False.*array\(ids"):
+            nf.select_k(values, 1, ids=ids, copy=False)
+    assert nf.select_k(values, 1, ids=each, copy=False).ids.tolist() == [[1], [3]]
+    with pytest.raises(nf.MemoryLimitError, match=r"40 bytes.*take 48"):
+        nf.select_k(values, 1, ids=unaligned, memory_limit=40)
 
 
 def test_plans_say_what_runs() -> None:
@@ -124,3 +143,29 @@ def test_plans_say_what_runs() -> None:
     assert plan.kernel in str(plan)
     with pytest.raises(nf.MemoryLimitError):
         nf.plan_knn(rows, rows, 3, memory_limit=10)
+
+
+def test_plans_take_the_arguments_of_their_searches() -> None:
+    for plan, search in (
+        (nf.plan_knn, nf.knn),
+        (nf.plan_within, nf.within),
+        (nf.plan_graph, nf.graph),
+        (nf.plan_pairs, nf.pairs),
+    ):
+        assert signature(plan).parameters == signature(search).parameters
+
+
+def test_plans_copy_no_rows() -> None:
+    rows = np.asfortranarray(np.zeros((10_000, 100)))
+    same = np.ascontiguousarray(rows)
+    tracemalloc.start()
+    plan = nf.plan_knn(rows[:5], rows, 3)
+    assert tracemalloc.get_traced_memory()[1] < 100_000
+    tracemalloc.stop()
+    assert plan == nf.plan_knn(same[:5], same, 3)
+    with pytest.raises(nf.MemoryLimitError, match="take 8000000"):
+        nf.plan_graph(rows, memory_limit="1M")
+    with pytest.raises(nf.InvalidArgumentError, match="copy=False"):
+        nf.plan_graph(rows, copy=False)
+    with pytest.raises(nf.InvalidArgumentError, match="65536"):
+        nf.plan_graph(np.zeros((70_000, 2)).T)
