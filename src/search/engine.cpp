@@ -7,6 +7,7 @@
 #include "core/tasks.hpp"
 #include "search/check_rows.hpp"
 #include "search/matrix_verifier.hpp"
+#include "search/value_cost.hpp"
 
 namespace nearfield {
 namespace {
@@ -69,6 +70,7 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.queries = input_.queries.rows();
   shape.rows = input_.base.rows();
   shape.cols = input_.base.cols();
+  shape.value_cost = value_cost(input_.metric);
   shape.sink_bytes = keeps.sink_of_a_query;
   shape.result_bytes = keeps.result;
   shape.base_row_bytes = row_bytes(input_.base.dtype(), input_.base.cols());

@@ -22,12 +22,14 @@ std::int64_t scratch_bytes(const Plan& plan, const SearchShape& shape) {
 bool runs_inline(std::int64_t pairs, const SearchShape& shape, const Tuning& tuning) {
   const double values =
       static_cast<double>(pairs) * static_cast<double>(std::max<std::int64_t>(shape.cols, 8));
-  return values * tuning.nanoseconds_per_value < tuning.inline_below_nanoseconds;
+  return values * shape.value_cost * tuning.nanoseconds_per_value < tuning.inline_below_nanoseconds;
 }
 
 void choose_tiles(const SearchShape& shape, const Tuning& tuning, std::int64_t block_pairs,
                   Plan& plan) {
-  const std::int64_t pairs = std::clamp(tuning.block_values / std::max<std::int64_t>(shape.cols, 1),
+  const auto block_values =
+      static_cast<std::int64_t>(static_cast<double>(tuning.block_values) / shape.value_cost);
+  const std::int64_t pairs = std::clamp(block_values / std::max<std::int64_t>(shape.cols, 1),
                                         std::int64_t{1}, block_pairs);
   const std::int64_t rows_in_cache = std::max<std::int64_t>(
       tuning.row_tile_bytes / std::max<std::int64_t>(shape.base_row_bytes, 1), 16);

@@ -6,6 +6,7 @@
 
 #include "scan/top_k_sink.hpp"
 #include "search/knn.hpp"
+#include "search/value_cost.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/oracle/oracle.hpp"
@@ -43,6 +44,37 @@ TEST(KnnTiles, AnySizeGivesTheOraclesAnswer) {
       }
     }
   }
+}
+
+TEST(KnnPlan, BlocksOfACostlyMetricHoldFewerPairs) {
+  SearchShape shape;
+  shape.queries = 100;
+  shape.rows = 100'000;
+  shape.base_row_bytes = 4096 * 4;
+  shape.threads = 8;
+  for (const std::int64_t cols : {16, 4096, 65'536}) {
+    shape.cols = cols;
+    shape.value_cost = value_cost(lp(1.37));
+    const Plan costly = make_plan(shape, Tuning());
+    const std::int64_t pairs = costly.query_tile * costly.row_tile;
+    EXPECT_LE(static_cast<double>(pairs * cols) * shape.value_cost,
+              static_cast<double>(Tuning().block_values))
+        << cols;
+    shape.value_cost = value_cost(Metric::l1);
+    const Plan plain = make_plan(shape, Tuning());
+    EXPECT_GT(plain.query_tile * plain.row_tile, pairs) << cols;
+  }
+}
+
+TEST(KnnPlan, ASmallSearchOfACostlyMetricUsesThreads) {
+  SearchShape shape;
+  shape.queries = 10;
+  shape.rows = 1000;
+  shape.cols = 16;
+  shape.threads = 8;
+  EXPECT_EQ(make_plan(shape, Tuning()).threads, 1);
+  shape.value_cost = value_cost(lp(1.37));
+  EXPECT_EQ(make_plan(shape, Tuning()).threads, 8);
 }
 
 TEST(KnnPlan, OneQueryKeepsAllThreadsBusy) {
