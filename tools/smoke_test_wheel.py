@@ -34,8 +34,22 @@ print("loaded:", *sorted(new))
 foreign = {name for name in new if not name.startswith(("_core.", "libfmt-", "libhwy-", "libtbb-"))}
 assert not foreign, f"not from the wheel: {foreign}"
 
-licences = {path.stem for path in files("nearfield") or () if path.parent.name == "carried"}
-assert licences == {"libfmt", "libhwy", "libtbb", "nanobind"}, f"licences of what is carried: {licences}"
+LICENCES = {
+    "cli11": "Redistribution and use in source and binary forms",
+    "libfmt": "MIT",
+    "libhwy": "Apache",
+    "libtbb": "Apache",
+    "nanobind": "Redistribution and use in source and binary forms",
+    "robin_map": "Permission is hereby granted, free of charge",
+}
+carried = {
+    path.stem: path.read_text()
+    for path in files("nearfield") or ()
+    if path.parent.name == "carried"
+}
+assert carried.keys() == LICENCES.keys(), f"licences of what is carried: {sorted(carried)}"
+for name, words in LICENCES.items():
+    assert words in " ".join(carried[name].split()), f"{name}: no licence in {carried[name]!r}"
 
 command = [sys.executable, "-m", "nearfield", "--version"]
 version = subprocess.run(command, capture_output=True, text=True, check=True).stdout
