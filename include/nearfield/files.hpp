@@ -35,8 +35,10 @@ struct FileOptions {
 // short while it is searched ends the process with SIGBUS: replace such files whole, by renaming.
 std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions& options = {});
 
-// All of it. Nothing is mapped.
-Matrix read_matrix(const std::string& path, const FileOptions& options = {});
+// All of it. Nothing is mapped. The token ends the reading with ErrorCode::cancelled, here and
+// below.
+Matrix read_matrix(const std::string& path, const FileOptions& options = {},
+                   const CancelToken& cancel = {});
 
 struct IdTable {
   std::int64_t rows = 0;
@@ -45,7 +47,7 @@ struct IdTable {
 };
 
 // Ids of one dimension are one column.
-IdTable read_ids(const std::string& path);
+IdTable read_ids(const std::string& path, const CancelToken& cancel = {});
 
 // Everything here that writes does so beside the target and renames, so that a reader sees the old
 // file or the new one. The ending of the name must be that of a format that holds the type: f64 is
@@ -86,7 +88,7 @@ struct Truth {
 };
 
 // All of it.
-Truth read_truth(const std::string& path);
+Truth read_truth(const std::string& path, const CancelToken& cancel = {});
 void write_truth(const std::string& path, std::span<const std::int64_t> ids,
                  std::span<const float> distances, std::int64_t rows, std::int64_t k,
                  const CancelToken& cancel = {});

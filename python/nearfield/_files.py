@@ -14,6 +14,7 @@ from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError
 from nearfield._ids import take_ids
 from nearfield._rows import FileRows, RowsLike, take_rows
+from nearfield._run import running
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,19 +30,24 @@ class Truth(NamedTuple):
     distances: NDArray[np.float32]  # rows x k
 
 
-def read(path: Path) -> NDArray[Any]:
+def read(path: Path, *, timeout: float | None = None) -> NDArray[Any]:
     """All rows of a .fbin, .f16bin, .u8bin, .i8bin, .fvecs, .bvecs or .npy, in the file's type.
 
     Packed bits are read as uint8, and `bits` says how many there are. `open_rows` is for files
     that do not fit into memory.
+
+    timeout: seconds, after which `DeadlineError` is raised, as in all functions of files. Ctrl-C
+        ends them too.
     """
-    return _core.read(file_name("path", path))
+    with running(Copies(True), timeout=timeout) as run:
+        return _core.read(file_name("path", path), run)
 
 
-def write(path: Path, rows: RowsLike) -> None:
+def write(path: Path, rows: RowsLike, *, timeout: float | None = None) -> None:
     """Writes rows in the format that the ending of the name says, which must hold their type.
 
-    The file is written beside the target and renamed: a reader sees the old file or the new one.
+    The file is written beside the target and renamed: a reader sees the old file or the new one,
+    also if the writing is ended by Ctrl-C or `timeout`.
 
     >>> import os, tempfile
     >>> import numpy as np
@@ -55,35 +61,48 @@ def write(path: Path, rows: RowsLike) -> None:
     """
     if isinstance(rows, FileRows):
         raise TypeError("rows is a FileRows, expected an array: read the file with nearfield.read")
-    _core.write(file_name("path", path), take_rows("rows", rows, Copies(True)))
+    copies = Copies(True)
+    taken = take_rows("rows", rows, copies)
+    with running(copies, timeout=timeout) as run:
+        _core.write(file_name("path", path), taken, run)
 
 
-def read_ids(path: Path) -> NDArray[np.int64]:
+def read_ids(path: Path, *, timeout: float | None = None) -> NDArray[np.int64]:
     """The ids of a .ibin, .ivecs or .npy: rows x columns, -1 where a row had fewer."""
-    return _core.read_ids(file_name("path", path))
+    with running(Copies(True), timeout=timeout) as run:
+        return _core.read_ids(file_name("path", path), run)
 
 
-def write_ids(path: Path, ids: Buffer | DLPackArray) -> None:
+def write_ids(path: Path, ids: Buffer | DLPackArray, *, timeout: float | None = None) -> None:
     """Writes ids, such as `Neighbors.ids`: int64 in a .npy, int32 in a .ibin or .ivecs."""
-    _core.write_ids(file_name("path", path), take_ids(ids, Copies(True)))
+    copies = Copies(True)
+    table = take_ids(ids, copies)
+    with running(copies, timeout=timeout) as run:
+        _core.write_ids(file_name("path", path), table, run)
 
 
-def read_truth(path: Path) -> Truth:
+def read_truth(path: Path, *, timeout: float | None = None) -> Truth:
     """Ids and distances of a ground-truth file of big-ann, whatever its name."""
-    return Truth(*_core.read_truth(file_name("path", path)))
+    with running(Copies(True), timeout=timeout) as run:
+        return Truth(*_core.read_truth(file_name("path", path), run))
 
 
-def write_truth(path: Path, ids: Buffer | DLPackArray, distances: Buffer | DLPackArray) -> None:
+def write_truth(
+    path: Path,
+    ids: Buffer | DLPackArray,
+    distances: Buffer | DLPackArray,
+    *,
+    timeout: float | None = None,
+) -> None:
     """Writes a ground-truth file of big-ann: ids as uint32, then distances as float32."""
-    table = take_ids(ids, Copies(True))
+    copies = Copies(True)
+    table = take_ids(ids, copies)
     values, dtype = host_array("distances", distances, expected="an array of float32")
     if dtype != "float32" or values.shape != table.shape:
         raise InvalidArgumentError(
             f"distances has dtype {dtype} and shape {values.shape}, expected float32 of shape "
             f"{table.shape}, that of the ids"
         )
-    _core.write_truth(
-        file_name("path", path),
-        table,
-        Copies(True).contiguous("distances", values, np.dtype(np.float32)),
-    )
+    close = copies.contiguous("distances", values, values.dtype)
+    with running(copies, timeout=timeout) as run:
+        _core.write_truth(file_name("path", path), table, close, run)

@@ -22,7 +22,7 @@ class Cursor {
   nb::tuple next(std::int64_t k, const Run& run) {
     const Step step(process_in_step_);
     return to_python(
-        run_search(run, [&](const Context& context) { return cursor_.next(k, context); }));
+        run_call(run, [&](const Context& context) { return cursor_.next(k, context); }));
   }
 
  private:

@@ -1,15 +1,20 @@
 // Files read whole, and written. Paths are bytes, as the system has them.
 #include <nearfield/files.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+#include <nearfield/error.hpp>
+
 #include "bindings.hpp"
 #include "results.hpp"
 #include "rows.hpp"
+#include "run.hpp"
 
 namespace nearfield::python {
 namespace {
@@ -37,13 +42,31 @@ nb::dlpack::dtype numpy_type(DType dtype) {
   return nb::dtype<std::uint8_t>();
 }
 
-nb::object read(const nb::bytes& path) {
-  const std::string name = text(path);
-  Matrix matrix;
-  {
-    const nb::gil_scoped_release released;
-    matrix = read_matrix(name);
+// Files know the cancel token alone: the deadline is kept here.
+template <class Call>
+auto run_file_call(const Run& run, const Call& call) {
+  bool late = false;
+  try {
+    return run_call(
+        run, [&](const Context& context) { return call(context.cancel); },
+        [&](const Context& context) {
+          if (context.deadline && std::chrono::steady_clock::now() >= *context.deadline) {
+            late = true;
+            context.cancel.cancel();
+          }
+        });
+  } catch (const Error& error) {
+    if (!late || error.code() != ErrorCode::cancelled) throw;
+    throw Error(ErrorCode::deadline_exceeded, fmt::format("the deadline passed: {}", error.what()));
   }
+}
+
+struct Written {};
+
+nb::object read(const nb::bytes& path, const Run& run) {
+  const std::string name = text(path);
+  Matrix matrix =
+      run_file_call(run, [&](const CancelToken& cancel) { return read_matrix(name, {}, cancel); });
   const nb::dlpack::dtype dtype = numpy_type(matrix.dtype());
   const std::size_t shape[] = {static_cast<std::size_t>(matrix.rows()),
                                static_cast<std::size_t>(matrix.cols())};
@@ -52,46 +75,47 @@ nb::object read(const nb::bytes& path) {
   return nb::cast(nb::ndarray<nb::numpy>(kept->row(0), 2, shape, owner, nullptr, dtype));
 }
 
-void write(const nb::bytes& path, const Rows& rows) {
+void write(const nb::bytes& path, const Rows& rows, const Run& run) {
   const std::string name = text(path);
   const MatrixView view = rows.source().in_memory().value();
-  const nb::gil_scoped_release released;
-  write_matrix(name, view);
+  run_file_call(run, [&](const CancelToken& cancel) {
+    write_matrix(name, view, cancel);
+    return Written();
+  });
 }
 
-nb::object read_id_table(const nb::bytes& path) {
+nb::object read_id_table(const nb::bytes& path, const Run& run) {
   const std::string name = text(path);
-  IdTable table;
-  {
-    const nb::gil_scoped_release released;
-    table = read_ids(name);
-  }
+  IdTable table =
+      run_file_call(run, [&](const CancelToken& cancel) { return read_ids(name, cancel); });
   return take(std::move(table.ids), {table.rows, table.cols});
 }
 
-void write_id_table(const nb::bytes& path, const Ids& ids) {
+void write_id_table(const nb::bytes& path, const Ids& ids, const Run& run) {
   const std::string name = text(path);
-  const nb::gil_scoped_release released;
-  write_ids(name, {ids.data(), ids.size()}, static_cast<std::int64_t>(ids.shape(0)),
-            static_cast<std::int64_t>(ids.shape(1)));
+  run_file_call(run, [&](const CancelToken& cancel) {
+    write_ids(name, {ids.data(), ids.size()}, static_cast<std::int64_t>(ids.shape(0)),
+              static_cast<std::int64_t>(ids.shape(1)), cancel);
+    return Written();
+  });
 }
 
-nb::tuple read_both(const nb::bytes& path) {
+nb::tuple read_both(const nb::bytes& path, const Run& run) {
   const std::string name = text(path);
-  Truth truth;
-  {
-    const nb::gil_scoped_release released;
-    truth = read_truth(name);
-  }
+  Truth truth =
+      run_file_call(run, [&](const CancelToken& cancel) { return read_truth(name, cancel); });
   const auto shape = {truth.rows, truth.k};
   return nb::make_tuple(take(std::move(truth.ids), shape), take(std::move(truth.distances), shape));
 }
 
-void write_both(const nb::bytes& path, const Ids& ids, const Distances& distances) {
+void write_both(const nb::bytes& path, const Ids& ids, const Distances& distances, const Run& run) {
   const std::string name = text(path);
-  const nb::gil_scoped_release released;
-  write_truth(name, {ids.data(), ids.size()}, {distances.data(), distances.size()},
-              static_cast<std::int64_t>(ids.shape(0)), static_cast<std::int64_t>(ids.shape(1)));
+  run_file_call(run, [&](const CancelToken& cancel) {
+    write_truth(name, {ids.data(), ids.size()}, {distances.data(), distances.size()},
+                static_cast<std::int64_t>(ids.shape(0)), static_cast<std::int64_t>(ids.shape(1)),
+                cancel);
+    return Written();
+  });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How a call runs, and a search that Python can interrupt.
+// How a call runs, so that Python can interrupt it.
 #pragma once
 
 #include <atomic>
@@ -56,21 +56,23 @@ class ProgressRelay {
   std::int64_t passed_on_ = -1;
 };
 
-// `search(context)` runs in a thread of its own, without the GIL. The calling thread waits: signals
+// `call(context)` runs in a thread of its own, without the GIL. The calling thread waits: signals
 // are handled in Python's main thread only, and the progress callable belongs to the caller's
-// thread. What a signal handler or the callable raises ends the search and is thrown from here.
-template <class Search>
-auto run_search(const Run& run, const Search& search) {
+// thread. What a signal handler or the callable raises ends the call and is thrown from here.
+// `on_poll(context)` is called in between, without the GIL.
+template <class Call, class OnPoll>
+auto run_call(const Run& run, const Call& call, const OnPoll& on_poll) {
   Context context = run.context();
   const RunningCall running(context.cancel);
   ProgressRelay relay(run.progress());
   if (!run.progress().is_none()) {
     context.progress = [&relay](const Progress& progress) { relay.store(progress); };
   }
-  auto found = std::async(std::launch::async, [&] { return search(std::as_const(context)); });
+  auto found = std::async(std::launch::async, [&] { return call(std::as_const(context)); });
   {
     const nb::gil_scoped_release released;
     while (found.wait_for(kPoll) != std::future_status::ready) {
+      on_poll(std::as_const(context));
       try {
         const nb::gil_scoped_acquire acquired;
         if (PyErr_CheckSignals() != 0) {
@@ -87,6 +89,11 @@ auto run_search(const Run& run, const Search& search) {
   auto result = found.get();
   relay.pass_on();
   return result;
+}
+
+template <class Call>
+auto run_call(const Run& run, const Call& call) {
+  return run_call(run, call, [](const Context&) {});
 }
 
 }  // namespace nearfield::python

@@ -80,19 +80,19 @@ void bind_options(nb::module_& module) {
 
 nb::tuple run_knn(const Rows& queries, const Rows& base, const KnnOptions& options,
                   const Run& run) {
-  return to_python(run_search(run, [&](const Context& context) {
+  return to_python(run_call(run, [&](const Context& context) {
     return knn(queries.source(), base.source(), options, context);
   }));
 }
 
 nb::tuple run_graph(const Rows& rows, const GraphOptions& options, const Run& run) {
-  return to_python(run_search(
+  return to_python(run_call(
       run, [&](const Context& context) { return graph(rows.source(), options, context); }));
 }
 
 nb::tuple run_within(const Rows& queries, const Rows& base, const WithinOptions& options,
                      const Run& run) {
-  Ranges found = run_search(run, [&](const Context& context) {
+  Ranges found = run_call(run, [&](const Context& context) {
     return within(queries.source(), base.source(), options, context);
   });
   return nb::make_tuple(take(std::move(found.offsets)), take(std::move(found.ids)),
@@ -103,7 +103,7 @@ nb::tuple run_within(const Rows& queries, const Rows& base, const WithinOptions&
 // One set if `second` is null, else two.
 nb::tuple run_pairs(const Rows& first, const Rows* second, const PairsOptions& options,
                     const Run& run) {
-  Pairs found = run_search(run, [&](const Context& context) {
+  Pairs found = run_call(run, [&](const Context& context) {
     return second == nullptr ? pairs(first.source(), options, context)
                              : pairs(first.source(), second->source(), options, context);
   });

@@ -35,7 +35,7 @@ nb::tuple run_select_k(const Array& values, std::int64_t k, bool largest, bool s
   }
   const ValuesView view = view_of(values);
   Selected found =
-      run_search(run, [&](const Context& context) { return select_k(view, options, context); });
+      run_call(run, [&](const Context& context) { return select_k(view, options, context); });
   const auto shape = {found.rows, found.k};
   return nb::make_tuple(take(std::move(found.ids), shape), take(std::move(found.values), shape),
                         take(std::move(found.counts)), to_python(found.stats));

@@ -15,7 +15,8 @@ bool FileDescriptor::close() noexcept {
   return fd < 0 || ::close(fd) == 0 || errno == EINTR;
 }
 
-InputFile::InputFile(std::string path) : path_(std::move(path)) {
+InputFile::InputFile(std::string path, CancelToken cancel)
+    : path_(std::move(path)), cancel_(std::move(cancel)) {
   check_name(path_);
   // O_NONBLOCK: opening a pipe would wait for its writer before we could say that it is a pipe.
   fd_ = open_file(path_, O_RDONLY | O_NONBLOCK);
@@ -33,6 +34,9 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
 void InputFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
   std::size_t done = 0;
   while (done < out.size()) {
+    if (cancel_.cancelled()) {
+      fail(ErrorCode::cancelled, "{}: cancelled while it was read", path_);
+    }
     const auto part = out.subspan(done, std::min(out.size() - done, kMostBytesPerCall));
     const auto position = offset + static_cast<std::int64_t>(done);
     const auto got =

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <nearfield/context.hpp>
+
 namespace nearfield {
 
 class FileDescriptor {
@@ -54,7 +56,8 @@ class Mapping {
 // A regular file, whose size was taken when it was opened.
 class InputFile {
  public:
-  explicit InputFile(std::string path);
+  // The token ends a read with ErrorCode::cancelled.
+  explicit InputFile(std::string path, CancelToken cancel = {});
 
   const std::string& path() const { return path_; }
   std::int64_t size() const { return size_; }
@@ -67,6 +70,7 @@ class InputFile {
 
  private:
   std::string path_;
+  CancelToken cancel_;
   FileDescriptor fd_;
   std::int64_t size_ = 0;
 };

@@ -23,9 +23,9 @@ struct OpenFile {
   FileLayout layout;
 };
 
-OpenFile open_file(const std::string& path) {
+OpenFile open_file(const std::string& path, const CancelToken& cancel = {}) {
   const FileFormat& format = format_of(path);
-  InputFile file(path);
+  InputFile file(path, cancel);
   const FileLayout layout = format.read_layout(file, format);
   if (layout.cols == 0 && layout.rows > 0) {
     reject(file, "says it has {} rows of 0 columns; only a file of 0 rows may have no columns",
@@ -94,8 +94,8 @@ std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions&
   return std::make_unique<FileRows>(std::move(file), layout, dtype, cols);
 }
 
-Matrix read_matrix(const std::string& path, const FileOptions& options) {
-  auto [file, format, layout] = open_file(path);
+Matrix read_matrix(const std::string& path, const FileOptions& options, const CancelToken& cancel) {
+  auto [file, format, layout] = open_file(path, cancel);
   const auto [dtype, cols] = vectors_of(path, layout, options.bits);
   const FileRows rows(std::move(file), layout, dtype, cols);
   Matrix matrix(dtype, layout.rows, cols);
@@ -103,8 +103,8 @@ Matrix read_matrix(const std::string& path, const FileOptions& options) {
   return matrix;
 }
 
-IdTable read_ids(const std::string& path) {
-  const auto [file, format, layout] = open_file(path);
+IdTable read_ids(const std::string& path, const CancelToken& cancel) {
+  const auto [file, format, layout] = open_file(path, cancel);
   if (layout.value.dtype) {
     fail(ErrorCode::invalid_argument, "{}: holds {} vectors, not ids ({} x {}); ids are in {}",
          path, to_string(layout.value), layout.rows, layout.cols, endings_for(std::nullopt));

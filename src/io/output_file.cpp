@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::size_t kWriteBuffer = std::size_t{4} << 20;
 
-// Some ten milliseconds on a disk: between two looks at the cancel token.
-constexpr std::size_t kMostBytesPerWrite = std::size_t{16} << 20;
-
 std::string folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) {
@@ -138,7 +135,7 @@ void OutputFile::write_through(std::span<const std::byte> bytes) {
     if (cancel_.cancelled()) {
       fail(ErrorCode::cancelled, "{}: cancelled while it was written", path_);
     }
-    const auto part = bytes.first(std::min(bytes.size(), kMostBytesPerWrite));
+    const auto part = bytes.first(std::min(bytes.size(), kMostBytesPerCall));
     const auto put =
         retry_interrupted([&] { return ::write(fd_->get(), part.data(), part.size()); });
     if (put <= 0) {

@@ -15,8 +15,9 @@
 
 namespace nearfield {
 
-// Linux moves at most 2 GiB - 4 KiB a call and other systems refuse more: never ask for it.
-inline constexpr std::size_t kMostBytesPerCall = std::size_t{1} << 30;
+// Some ten milliseconds on a disk: between two looks at a cancel token. Far below the 2 GiB - 4 KiB
+// that Linux moves at most in a call.
+inline constexpr std::size_t kMostBytesPerCall = std::size_t{16} << 20;
 
 // Takes errno before formatting can change it.
 template <class... Args>

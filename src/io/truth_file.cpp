@@ -105,8 +105,8 @@ bool looks_like_truth(const InputFile& file) {
   return true;
 }
 
-Truth read_truth(const std::string& path) {
-  const InputFile file(path);
+Truth read_truth(const std::string& path, const CancelToken& cancel) {
+  const InputFile file(path, cancel);
   const auto [rows, k] = read_truth_shape(file);
   const FileLayout ids{kIds32, rows, k, kPairHeaderBytes};
   Truth truth{rows, k, read_id_values(file, ids), {}};

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import struct
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -119,6 +122,46 @@ def test_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
         nf.read(path)
     nf.write(path, ROWS)
     np.testing.assert_array_equal(nf.read(path), ROWS)
+
+
+GIGABYTE = (1 << 14, 1 << 16)
+
+
+@pytest.fixture
+def large_file(tmp_path: Path) -> Path:
+    """Of zeros that take no room on the disk."""
+    path = tmp_path / "large.u8bin"
+    path.write_bytes(struct.pack("<II", *GIGABYTE))
+    os.truncate(path, 8 + GIGABYTE[0] * GIGABYTE[1])
+    return path
+
+
+def test_timeout(tmp_path: Path, large_file: Path) -> None:
+    with pytest.raises(nf.DeadlineError, match=r"deadline.*large\.u8bin.*while it was read"):
+        nf.read(large_file, timeout=0.05)
+    with pytest.raises(nf.DeadlineError, match=r"deadline.*new\.u8bin.*while it was written"):
+        nf.write(tmp_path / "new.u8bin", np.zeros(GIGABYTE, np.uint8), timeout=0.05)
+    assert os.listdir(tmp_path) == ["large.u8bin"]
+    nf.write(tmp_path / "small.npy", ROWS, timeout=60)
+    np.testing.assert_array_equal(nf.read(tmp_path / "small.npy", timeout=60), ROWS)
+
+
+def test_ctrl_c(tmp_path: Path, large_file: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: nf.read(large_file),
+        lambda: nf.write(tmp_path / "new.u8bin", np.zeros(GIGABYTE, np.uint8)),
+    )
+    try:
+        for call in calls:
+            timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            with pytest.raises(KeyboardInterrupt):
+                call()
+            timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert os.listdir(tmp_path) == ["large.u8bin"]
 
 
 def test_an_empty_file(tmp_path: Path) -> None:

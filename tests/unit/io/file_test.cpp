@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nearfield/files.hpp>
 #include <nearfield/output_file.hpp>
 
 #include "temp_folder.hpp"
@@ -128,6 +130,20 @@ TEST(OutputFile, FollowsALinkToWhatIsNotThereYet) {
   file.commit();
   EXPECT_EQ(folder.get("real"), "new");
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+}
+
+TEST(InputFile, ACancelledOneIsNotReadOn) {
+  const TempFolder folder;
+  write_matrix(folder.path("a.fbin"), Matrix(DType::f32, 3, 2));
+  write_ids(folder.path("a.ibin"), std::vector<std::int64_t>{1, 2}, 1, 2);
+  write_truth(folder.path("truth"), std::vector<std::int64_t>{1}, std::vector<float>{1}, 1, 1);
+  const CancelToken cancel;
+  EXPECT_EQ(read_matrix(folder.path("a.fbin"), {}, cancel).rows(), 3);
+  cancel.cancel();
+  expect_error([&] { read_matrix(folder.path("a.fbin"), {}, cancel); }, ErrorCode::cancelled,
+               {folder.path("a.fbin"), "read"});
+  expect_error([&] { read_ids(folder.path("a.ibin"), cancel); }, ErrorCode::cancelled, {"a.ibin"});
+  expect_error([&] { read_truth(folder.path("truth"), cancel); }, ErrorCode::cancelled, {"truth"});
 }
 
 TEST(OutputFile, CancelledWhileItIsWrittenLeavesTheOldFile) {
