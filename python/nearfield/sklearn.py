@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,59 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import nearfield
-from nearfield._arguments import integer, real, text
+from nearfield._arguments import integer, real
+from nearfield._sklearn_distances import distance_named
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Found = NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
-
-
-class _Distance(NamedTuple):
-    """One of scikit-learn's distances, by a metric of ours."""
-
-    metric: str
-    of_keys: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    # Ours that misses none of theirs, where the two are not the same number.
-    wider_radius: Callable[[float], float] | None = None
-
-
-def _cosine_of_keys(keys: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Our key is the similarity, negated. Of collinear rows it may round to a last bit past -1."""
-    return np.clip(1 + keys, 0, 2)
-
-
-def _cosine_wider_radius(radius: float) -> float:
-    """As a similarity, less the two roundings of `1 - radius` and of `1 + key`."""
-    return 1 - radius - 2 * np.finfo(np.float64).eps * max(1.0, abs(radius))
-
-
-_EUCLIDEAN = _Distance("euclidean", np.sqrt)
-_MANHATTAN = _Distance("l1", np.array)
-_CHEBYSHEV = _Distance("linf", np.array)
-_DISTANCES = {
-    "euclidean": _EUCLIDEAN,
-    "l2": _EUCLIDEAN,
-    "sqeuclidean": _Distance("sqeuclidean", np.array),
-    "manhattan": _MANHATTAN,
-    "cityblock": _MANHATTAN,
-    "l1": _MANHATTAN,
-    "chebyshev": _CHEBYSHEV,
-    "infinity": _CHEBYSHEV,
-    "cosine": _Distance("cosine", _cosine_of_keys, _cosine_wider_radius),
-}
-
-
-def _distance(metric: str, p: float) -> _Distance:
-    if text("metric", metric) == "minkowski":
-        exponent = real("p", p)
-        special = {1.0: _MANHATTAN, 2.0: _EUCLIDEAN, np.inf: _CHEBYSHEV}.get(exponent)
-        return special or _Distance(f"lp:{exponent!r}", lambda keys: keys ** (1 / exponent))
-    if metric not in _DISTANCES:
-        raise nearfield.InvalidArgumentError(
-            f"metric is {metric!r}, expected one of minkowski, {', '.join(_DISTANCES)}"
-        )
-    return _DISTANCES[metric]
+    DistancesAndIds = tuple[NDArray[Any], NDArray[Any]]
 
 
 class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
@@ -77,8 +30,11 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
     >>> ids
     array([[1, 0]])
 
+    algorithm: "auto" or "brute"; scikit-learn's trees are not here. `leaf_size`, which is theirs,
+        is not looked at.
     metric: minkowski (with `p`), euclidean, l2, sqeuclidean, manhattan, cityblock, l1, chebyshev,
         infinity or cosine. Distances are float64, made of the exact keys.
+    metric_params: None: `p` is an argument of its own.
     n_jobs: threads as joblib counts them; None is every core.
 
     float32 is searched as float32 and everything else as float64. A NaN is an error, and so are
@@ -88,35 +44,63 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
+        n_neighbors: int | None = 5,
+        radius: float | None = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
         metric: str = "minkowski",
         p: float = 2,
+        metric_params: None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.radius = radius
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
         self.metric = metric
         self.p = p
+        self.metric_params = metric_params
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> NearestNeighbors:
         """Keeps the rows to search. y is there for scikit-learn's pipelines, and not looked at."""
+        self._check_parameters()
         rows = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
-        _distance(self.metric, self.p)
+        distance = distance_named(self.metric, self.p)
+        self.effective_metric_ = distance.name
+        self.effective_metric_params_ = {} if distance.p is None else {"p": distance.p}
         self._fit_X = rows
         self.n_samples_fit_ = rows.shape[0]
         return self
 
+    @overload
+    def kneighbors(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        return_distance: Literal[True] = True,
+    ) -> DistancesAndIds: ...
+    @overload
+    def kneighbors(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        *,
+        return_distance: Literal[False],
+    ) -> NDArray[np.int64]: ...
+    @overload
+    def kneighbors(
+        self, X: ArrayLike | None, n_neighbors: int | None, return_distance: bool
+    ) -> NDArray[Any] | DistancesAndIds: ...
     def kneighbors(
         self,
         X: ArrayLike | None = None,
         n_neighbors: int | None = None,
         return_distance: bool = True,
-    ) -> Found:
+    ) -> NDArray[Any] | DistancesAndIds:
         """`distances, ids` of the nearest rows; without X, of every fitted row among the others."""
         k = self._check_k(X, n_neighbors)
-        distance = _distance(self.metric, self.p)
+        distance = distance_named(self.metric, self.p)
         if X is None:
             found = nearfield.graph(self._fit_X, k, distance.metric, threads=self._threads())
         else:
@@ -125,13 +109,38 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
             )
         return (distance.of_keys(found.keys), found.ids) if return_distance else found.ids
 
+    @overload
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        return_distance: Literal[True] = True,
+        sort_results: bool = False,
+    ) -> DistancesAndIds: ...
+    @overload
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        *,
+        return_distance: Literal[False],
+        sort_results: bool = False,
+    ) -> NDArray[Any]: ...
+    @overload
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None,
+        radius: float | None,
+        return_distance: bool,
+        sort_results: bool = False,
+    ) -> NDArray[Any] | DistancesAndIds: ...
     def radius_neighbors(
         self,
         X: ArrayLike | None = None,
         radius: float | None = None,
         return_distance: bool = True,
         sort_results: bool = False,
-    ) -> Found:
+    ) -> NDArray[Any] | DistancesAndIds:
         """`distances, ids` of all rows within the radius, an array for each query.
 
         They are sorted, whatever `sort_results` says.
@@ -168,8 +177,8 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
         """Distances, ids and offsets."""
         check_is_fitted(self)
-        distance = _distance(self.metric, self.p)
-        most = real("radius", self.radius if radius is None else radius)
+        distance = distance_named(self.metric, self.p)
+        most = _checked_radius(self.radius if radius is None else radius)
         found = nearfield.within(
             self._fit_X if X is None else self._queries(X),
             self._fit_X,
@@ -185,6 +194,24 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
         kept_before = np.concatenate([[0], np.cumsum(inside)])
         return distances[inside], found.ids[inside], kept_before[found.offsets]
 
+    def _check_parameters(self) -> None:
+        if self.algorithm not in ("auto", "brute"):
+            raise nearfield.InvalidArgumentError(
+                f"algorithm is {self.algorithm!r}, expected 'auto' or 'brute': the search compares "
+                "with every row, and builds no tree"
+            )
+        if self.metric_params is not None:
+            raise nearfield.InvalidArgumentError(
+                f"metric_params is {self.metric_params!r}, expected None: give p by itself, as in "
+                "NearestNeighbors(p=3)"
+            )
+        if self.n_neighbors is not None and integer("n_neighbors", self.n_neighbors) < 1:
+            raise nearfield.InvalidArgumentError(
+                f"n_neighbors is {self.n_neighbors}, expected at least 1"
+            )
+        if self.radius is not None:
+            _checked_radius(self.radius)
+
     def _queries(self, X: ArrayLike) -> NDArray[Any]:
         queries: NDArray[Any] = validate_data(
             self, X, dtype=[np.float64, np.float32], order="C", reset=False
@@ -193,7 +220,7 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
 
     def _check_k(self, X: ArrayLike | None, n_neighbors: int | None) -> int:
         check_is_fitted(self)
-        k = integer("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors)
+        k = integer("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors)  # type: ignore[arg-type]
         most = self.n_samples_fit_ - (X is None)
         if not 0 < k <= most:
             raise nearfield.InvalidArgumentError(
@@ -210,6 +237,13 @@ class NearestNeighbors(BaseEstimator):  # type: ignore[misc]
     ) -> csr_matrix:
         values = distances if mode == "distance" else np.ones(len(ids))
         return csr_matrix((values, ids, offsets), shape=(len(offsets) - 1, self.n_samples_fit_))
+
+
+def _checked_radius(radius: float | None) -> float:
+    number = real("radius", radius)  # type: ignore[arg-type]  # of None it speaks
+    if not number >= 0:
+        raise nearfield.InvalidArgumentError(f"radius is {number}, expected 0 or more")
+    return number
 
 
 def _check_mode(mode: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,11 @@ def test_the_same_as_scikit_learns(metric: dict[str, Any], queries: Any) -> None
         ours.kneighbors(queries, 3, return_distance=False),
         theirs.kneighbors(queries, 3, return_distance=False),
     )
-    found = ours.radius_neighbors(queries)
+    within = ours.radius_neighbors(queries)
     expected = theirs.radius_neighbors(queries, sort_results=True)
-    assert sum(map(len, found[1])) > 0
+    assert sum(map(len, within[1])) > 0
     for part in range(2):
-        for one, other in zip(found[part], expected[part], strict=True):
+        for one, other in zip(within[part], expected[part], strict=True):
             np.testing.assert_allclose(one, other, atol=1e-12)
     for mode in "connectivity", "distance":
         for method in "kneighbors_graph", "radius_neighbors_graph":
@@ -87,6 +88,50 @@ def test_float32_stays_float32() -> None:
     model = NearestNeighbors().fit(ROWS.astype(np.float32))
     assert model._fit_X.dtype == np.float32
     assert model.kneighbors(QUERIES)[1].shape == (15, 5)
+
+
+def test_the_parameters_are_scikit_learns() -> None:
+    ours = NearestNeighbors().get_params()
+    assert ours == sklearn.neighbors.NearestNeighbors().get_params()
+    assert list(signature(NearestNeighbors).parameters) == list(
+        signature(sklearn.neighbors.NearestNeighbors).parameters
+    )
+    NearestNeighbors(algorithm="brute", leaf_size=5, n_neighbors=None, radius=None).fit(ROWS)
+
+
+@pytest.mark.parametrize("metric", [*METRICS, {"metric": "l1"}, {"p": np.inf}])
+def test_effective_metric(metric: dict[str, Any]) -> None:
+    ours = NearestNeighbors(**metric).fit(ROWS)
+    if metric == {"metric": "l1"}:
+        assert ours.effective_metric_ == "manhattan"
+        return
+    theirs = sklearn.neighbors.NearestNeighbors(**metric).fit(ROWS)
+    assert ours.effective_metric_ == theirs.effective_metric_
+    assert ours.effective_metric_params_.get("p") == theirs.effective_metric_params_.get("p")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "message"),
+    [
+        (
+            {"algorithm": "kd_tree"},
+            ValueError,
+            "algorithm is 'kd_tree', expected 'auto' or",
+        ),
+        ({"metric_params": {"w": 1}}, ValueError, "metric_params is .*expected None"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0, expected at least 1"),
+        ({"n_neighbors": 2.5}, TypeError, r"n_neighbors must be an integer, got 2\.5"),
+        ({"radius": -1}, ValueError, r"radius is -1\.0, expected 0 or more"),
+        ({"radius": "far"}, TypeError, "radius must be a number"),
+        ({"p": 0}, ValueError, r"p is 0\.0, expected 0\.01 to 1000, or infinity"),
+        ({"p": None}, TypeError, "p must be a number, got None"),
+    ],
+)
+def test_fit_checks_parameters(
+    parameters: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        NearestNeighbors(**parameters).fit(ROWS)
 
 
 def test_errors() -> None:
