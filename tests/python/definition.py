@@ -5,6 +5,7 @@ Sums of small integers are exact in float64 in any order, so that results are co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,15 @@ def keys(queries: Array, base: Array, metric: str) -> Array:
     y = base.astype(np.float64)[None, :, :]
     finite = np.isfinite(x).all(axis=2) & np.isfinite(y).all(axis=2)
     x, y = np.nan_to_num(x, posinf=0, neginf=0), np.nan_to_num(y, posinf=0, neginf=0)
-    result: Array = {
+    definitions: dict[str, Callable[[], Array]] = {
         "sqeuclidean": lambda: ((x - y) ** 2).sum(axis=2),
         "euclidean": lambda: ((x - y) ** 2).sum(axis=2),
         "inner_product": lambda: 0 - (x * y).sum(axis=2),
         "l1": lambda: abs(x - y).sum(axis=2),
         "linf": lambda: abs(x - y).max(axis=2, initial=0),
         "hamming": lambda: (x != y).sum(axis=2).astype(np.float64),
-    }[metric]()
-    return np.where(finite, result, np.nan)
+    }
+    return np.where(finite, definitions[metric](), np.nan)
 
 
 def reported(key: Array, metric: str) -> Array:

@@ -39,7 +39,7 @@ def read_only() -> Any:
     [
         spaced_rows(),
         read_only(),
-        memoryview(ROWS),  # type: ignore[arg-type]
+        ROWS.data,
         memoryview(array.array("f", ROWS.ravel())).cast("B").cast("f", (20, 6)),
         Tensor(ROWS),
         Tensor(spaced_rows()),
