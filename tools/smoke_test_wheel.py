@@ -12,9 +12,10 @@ SYSTEM_LIBRARIES = ("libc.", "libm.", "libstdc++.", "libgcc_s.", "ld-linux", "li
 
 
 def loaded_libraries() -> set[str]:
+    """But for those of Python itself."""
     with open("/proc/self/maps") as maps:
         paths = {line.split()[-1] for line in maps if ".so" in line}
-    return {path.rsplit("/", 1)[-1] for path in paths}
+    return {path.rsplit("/", 1)[-1] for path in paths if "/lib-dynload/" not in path}
 
 
 before = loaded_libraries()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,7 +34,7 @@ def _cosine_of_keys(keys: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _cosine_wider_radius(radius: float) -> float:
     """As a similarity, less the two roundings of `1 - radius` and of `1 + key`."""
-    return 1 - radius - 2 * np.finfo(np.float64).eps * max(1.0, abs(radius))
+    return 1 - radius - 2 * sys.float_info.epsilon * max(1.0, abs(radius))
 
 
 _EUCLIDEAN = Distance("euclidean", "euclidean", np.sqrt)
