@@ -9,10 +9,11 @@ from typing import Any
 
 from referee import machine, report
 from referee.cases import CASES, NEARFIELD, Case, Group
+from referee.gate import ruling
 from referee.measure import measure, say
 from referee.outcome import Conditions, Outcome, Row
 from referee.process import PeerError
-from referee.targets import headline, read_target, shortfalls, unjudged
+from referee.targets import headline, read_target
 from sets import store
 from sets.catalogue import made
 
@@ -126,13 +127,10 @@ def run(asked: argparse.Namespace) -> int:
         report.write_json(asked.json, case.name, outcome, found, conditions, facts, data)
     if asked.plot:
         plot(case, outcome, target.rows, folders, conditions, asked.plot)
-    for name in unjudged(found):
-        print(f"not judged: {name}")
-    reasons = shortfalls(found, target)
-    for reason in reasons:
-        print(f"FAILED: {reason}")
+    ruled = ruling(outcome, found, target, peers_chosen=bool(wanted))
+    report.print_ruling(ruled)
     print(report.last_line(case.name, found))
-    return 1 if reasons else 0
+    return ruled.exit_code
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from referee import arithmetic
+from referee.gate import Ruling
 from referee.outcome import Conditions, Entry, Outcome, Row
 from referee.targets import Headline
 
@@ -74,6 +75,13 @@ def print_outcome(outcome: Outcome, conditions: Conditions, machine: dict[str, o
     print("versions: " + ", ".join(f"{name} {version}"
                                    for name, version in sorted(outcome.versions.items())))
     print("machine: " + ", ".join(f"{name} {value}" for name, value in machine.items()))
+
+
+def print_ruling(ruled: Ruling) -> None:
+    for word, sentences in (("FAILED", ruled.failures), ("INCOMPLETE", ruled.incomplete),
+                            ("not judged", ruled.unjudged)):
+        for sentence in sentences:
+            print(f"{word}: {sentence}")
 
 
 def last_line(case: str, found: Headline) -> str:

@@ -1,10 +1,9 @@
-"""The headline of a case, and whether it reaches its targets."""
+"""The headline of a case, and what targets.toml asks of it."""
 import math
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from referee.arithmetic import fails
 from referee.outcome import Entry, Row
 
 FILE = Path(__file__).resolve().parent.parent / "targets.toml"
@@ -14,6 +13,7 @@ FILE = Path(__file__).resolve().parent.parent / "targets.toml"
 class Target:
     rows: tuple[str, ...]     # labels of the rows that are the headline
     limit: str                # the way that is the bare limit
+    required: tuple[str, ...]  # ways without which the headline says nothing
     ratio_peer: float
     ratio_limit: float
 
@@ -29,7 +29,7 @@ class Headline:
 
 def read_target(case: str, size: str) -> Target:
     entry = tomllib.loads(FILE.read_text())[case]
-    return Target(tuple(entry["headline"]), entry["limit"], **entry[size])
+    return Target(tuple(entry["headline"]), entry["limit"], tuple(entry["required"]), **entry[size])
 
 
 def smallest(entries: list[Entry]) -> float:
@@ -41,32 +41,19 @@ def exact_peers(row: Row) -> list[Entry]:
             if entry is not row.ours and not entry.is_limit and not entry.approximate]
 
 
-def headline(rows: list[Row], target: Target) -> Headline:
+def headline_rows(rows: list[Row], target: Target) -> list[Row]:
     chosen = [row for row in rows if row.label in target.rows]
     if len(chosen) != len(target.rows):
         raise ValueError(f"targets.toml names the rows {', '.join(target.rows)}; "
                          f"measured were {', '.join(row.label for row in rows)}")
+    return chosen
+
+
+def headline(rows: list[Row], target: Target) -> Headline:
+    chosen = headline_rows(rows, target)
     peers = [smallest(exact_peers(row)) for row in chosen]
     limits = [smallest([entry for entry in row.entries if entry.name == target.limit])
               for row in chosen]
     # Of all rows: a wrong answer is never beside the point.
     wrong = sum(row.ours.verdict.mismatches for row in rows if row.ours.verdict)
     return Headline(min(peers), min(limits), wrong, max(row.noise for row in chosen))
-
-
-def unjudged(found: Headline) -> list[str]:
-    return [f"{name}: nobody to compare with ran" for name in ("ratio_peer", "ratio_limit")
-            if math.isnan(getattr(found, name))]
-
-
-def shortfalls(found: Headline, target: Target) -> list[str]:
-    """Why the run fails, a sentence each."""
-    reasons = []
-    if found.mismatches:
-        reasons.append(f"Nearfield has {found.mismatches} mismatches: they must be 0")
-    for name in ("ratio_peer", "ratio_limit"):
-        measured, wanted = getattr(found, name), getattr(target, name)
-        if fails(measured, wanted, found.noise):
-            reasons.append(f"{name} is {measured:.3g}, below half of its target {wanted:g}, and "
-                           f"noise of {found.noise:.0%} does not explain it")
-    return reasons

@@ -15,7 +15,7 @@ from peers.interface import Data, Way, without_self
 from referee import child, measure, process, report
 from referee.cases import NEARFIELD, Group, Question
 from referee.outcome import Conditions, Outcome
-from referee.targets import Headline, Target, headline, shortfalls
+from referee.targets import Target, headline
 from sets.definition import nearest
 from sets.vector_files import write_rows
 
@@ -134,7 +134,7 @@ class Referee(unittest.TestCase):
         recalls = [entry.verdict.recall for entry in rough if entry.verdict]
         self.assertLess(recalls[0], 1)
         self.assertEqual(recalls[1], 1)
-        found = headline([row], Target((row.label,), "limit/way", 1, 1))
+        found = headline([row], Target((row.label,), "limit/way", (), 1, 1))
         self.assertTrue(math.isnan(found.ratio_peer))
         self.assertFalse(math.isnan(found.ratio_limit))
 
@@ -145,29 +145,6 @@ class Referee(unittest.TestCase):
         for line in ("right/way (exact)", "limit/way (limit)", "not timed: wrong/way: wrong",
                      "missing: missing/way: ImportError", "machine: cpu made up"):
             self.assertIn(line, printed.getvalue())
-
-
-class Headlines(unittest.TestCase):
-    target = Target(("points k=3",), "limit/way", ratio_peer=1.0, ratio_limit=0.5)
-
-    def test_a_good_run_passes(self) -> None:
-        self.assertEqual(shortfalls(Headline(0.9, 0.4, 0, 0.1), self.target), [])
-
-    def test_a_slow_run_fails(self) -> None:
-        reasons = shortfalls(Headline(0.4, 0.4, 0, 0.1), self.target)
-        self.assertEqual(len(reasons), 1)
-        self.assertRegex(reasons[0], "ratio_peer is 0.4, below half of its target 1,.*10%")
-
-    def test_a_wrong_run_fails_however_fast(self) -> None:
-        self.assertRegex(shortfalls(Headline(9.0, 9.0, 1, 0.1), self.target)[0], "1 mismatches")
-
-    def test_the_last_line(self) -> None:
-        self.assertEqual(report.last_line("exact-u8", Headline(0.5, 0.25, 0, 0.1)),
-                         "exact-u8 ratio_peer=0.500 ratio_limit=0.250 mismatches=0")
-
-    def test_a_row_that_is_not_measured_is_an_error(self) -> None:
-        with self.assertRaisesRegex(ValueError, "targets.toml names the rows points k=3"):
-            headline([], self.target)
 
 
 class Interface(unittest.TestCase):

@@ -20,6 +20,16 @@ class Cases(unittest.TestCase):
                 target = read_target(case.name, size)
                 self.assertLessEqual(set(target.rows), rows)
                 self.assertIn(target.limit, ways)
+                self.assertIn(target.limit, target.required)
+
+    def test_require_an_exact_peer_on_every_row_of_the_headline(self) -> None:
+        for case in CASES.values():
+            target = read_target(case.name, "quick")
+            self.assertGreater(len(set(target.required) - {target.limit}), 0, case.name)
+            for group in case.groups:
+                if any(f"{group.data_set} {question}" in target.rows
+                       for question in group.questions):
+                    self.assertLessEqual(set(target.required), set(group.ways), case.name)
 
     def test_name_data_sets_and_peers_that_exist(self) -> None:
         for case in CASES.values():

@@ -1,0 +1,66 @@
+"""Whether a run passes its case, and if not, why."""
+import math
+from dataclasses import dataclass
+
+from referee.arithmetic import fails
+from referee.outcome import Outcome, Row
+from referee.targets import Headline, Target, headline_rows
+
+RATIOS = ("ratio_peer", "ratio_limit")
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """Sentences, for people; the exit code, for programs."""
+    failures: list[str]
+    incomplete: list[str]   # who had to be there and was not
+    unjudged: list[str]     # what is neither failed nor passed
+
+    @property
+    def exit_code(self) -> int:
+        if self.failures:
+            return 1
+        return 2 if self.incomplete else 0
+
+
+def why_absent(way: str, row: Row, outcome: Outcome) -> str | None:
+    entry = next((entry for entry in row.entries if entry.name == way), None)
+    if entry is None:
+        return outcome.absent.get(f"{way} on {row.data_set}", "it was not asked")
+    return entry.refused
+
+
+def absentees(outcome: Outcome, target: Target) -> list[str]:
+    """Those whom targets.toml requires on a row, and who were not timed there."""
+    found = []
+    for row in headline_rows(outcome.rows, target):
+        for way in target.required:
+            reason = why_absent(way, row, outcome)
+            if reason:
+                found.append(f"{way} is required on {row.label} and was not timed: {reason}")
+    return found
+
+
+def without_figure(found: Headline) -> list[str]:
+    return [f"{name}: nobody to compare with ran" for name in RATIOS
+            if math.isnan(getattr(found, name))]
+
+
+def shortfalls(found: Headline, target: Target) -> list[str]:
+    reasons = []
+    if found.mismatches:
+        reasons.append(f"Nearfield has {found.mismatches} mismatches: they must be 0")
+    for name in RATIOS:
+        measured, wanted = getattr(found, name), getattr(target, name)
+        if fails(measured, wanted, found.noise):
+            reasons.append(f"{name} is {measured:.3g}, below half of its target {wanted:g}, and "
+                           f"noise of {found.noise:.0%} does not explain it")
+    return reasons
+
+
+def ruling(outcome: Outcome, found: Headline, target: Target, peers_chosen: bool) -> Ruling:
+    """`peers_chosen`: who named the peers knows who is not there."""
+    failures, unknown = shortfalls(found, target), without_figure(found)
+    if peers_chosen:
+        return Ruling(failures, [], unknown)
+    return Ruling(failures, absentees(outcome, target) + unknown, [])
