@@ -10,10 +10,11 @@ from typing import Any
 from referee import machine, report
 from referee.cases import CASES, NEARFIELD, Case, Group
 from referee.gate import ruling
+from referee.headline import headline
 from referee.measure import measure, say
 from referee.outcome import Conditions, Outcome, Row
 from referee.process import PeerError
-from referee.targets import headline, read_target
+from referee.targets import read_target
 from sets import store
 from sets.catalogue import made
 

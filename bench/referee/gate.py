@@ -3,8 +3,9 @@ import math
 from dataclasses import dataclass
 
 from referee.arithmetic import fails
+from referee.headline import Headline, headline_rows
 from referee.outcome import Outcome, Row
-from referee.targets import Headline, Target, headline_rows
+from referee.targets import Target
 
 RATIOS = ("ratio_peer", "ratio_limit")
 
@@ -42,19 +43,20 @@ def absentees(outcome: Outcome, target: Target) -> list[str]:
 
 
 def without_figure(found: Headline) -> list[str]:
-    return [f"{name}: nobody to compare with ran" for name in RATIOS
-            if math.isnan(getattr(found, name))]
+    return [f"{name} of {row.label}: nobody to compare with ran"
+            for row in found.rows for name in RATIOS if math.isnan(getattr(row, name))]
 
 
 def shortfalls(found: Headline, target: Target) -> list[str]:
     reasons = []
     if found.mismatches:
         reasons.append(f"Nearfield has {found.mismatches} mismatches: they must be 0")
-    for name in RATIOS:
-        measured, wanted = getattr(found, name), getattr(target, name)
-        if fails(measured, wanted, found.noise):
-            reasons.append(f"{name} is {measured:.3g}, below half of its target {wanted:g}, and "
-                           f"noise of {found.noise:.0%} does not explain it")
+    for row in found.rows:
+        for name in RATIOS:
+            measured, wanted = getattr(row, name), getattr(target, name)
+            if fails(measured, wanted, row.noise):
+                reasons.append(f"{name} of {row.label} is {measured:.3g}, below half of its target "
+                               f"{wanted:g}, and noise of {row.noise:.0%} does not explain it")
     return reasons
 
 

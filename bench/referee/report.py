@@ -9,8 +9,8 @@ from typing import Any
 
 from referee import arithmetic
 from referee.gate import Ruling
+from referee.headline import Headline
 from referee.outcome import Conditions, Entry, Outcome, Row
-from referee.targets import Headline
 
 COLUMNS = ("who", "ms", "spread", "theirs / ours", "out of the box, ms", "queries/s", "recall",
            "mismatches", "prepared in, s")
@@ -89,11 +89,18 @@ def last_line(case: str, found: Headline) -> str:
             f"mismatches={found.mismatches}")
 
 
+def without_nan(value: Any) -> Any:
+    """JSON has none."""
+    if isinstance(value, dict):
+        return {name: without_nan(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
 def write_json(path: Path, case: str, outcome: Outcome, found: Headline, conditions: Conditions,
                machine: dict[str, object], data: dict[str, Any]) -> None:
-    # JSON has no NaN.
-    judged = {name: None if math.isnan(value) else value
-              for name, value in dataclasses.asdict(found).items()}
     everything = {"case": case, "conditions": dataclasses.asdict(conditions), "machine": machine,
-                  "data": data, "headline": judged, **dataclasses.asdict(outcome)}
-    path.write_text(json.dumps(everything, indent=1, allow_nan=False) + "\n")
+                  "data": data, "headline": dataclasses.asdict(found),
+                  **dataclasses.asdict(outcome)}
+    path.write_text(json.dumps(without_nan(everything), indent=1, allow_nan=False) + "\n")

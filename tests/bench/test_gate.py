@@ -1,11 +1,14 @@
 """What fails a run, and what leaves it incomplete."""
+import math
 import unittest
 
 from referee import report
+from referee.arithmetic import Ratio
 from referee.cases import NEARFIELD, Question
 from referee.gate import ruling, shortfalls
+from referee.headline import Headline, RowFigures, headline
 from referee.outcome import Entry, Outcome, Row
-from referee.targets import Headline, Target, headline
+from referee.targets import Target
 
 TARGET = Target(("points k=3",), "limit/way", ("peer/way", "limit/way"), ratio_peer=1.0,
                 ratio_limit=0.5)
@@ -20,8 +23,13 @@ def outcome(*entries: Entry, **absent: str) -> Outcome:
     return Outcome([row], {f"{name}/way on points": why for name, why in absent.items()})
 
 
-GOOD = Headline(0.9, 0.4, 0, 0.1)
-NOBODY = Headline(float("nan"), float("nan"), 0, 0.1)
+def figures(ratio_peer: float, ratio_limit: float, mismatches: int = 0) -> Headline:
+    row = RowFigures("points k=3", ratio_peer, ratio_limit, 0.1)
+    return Headline(ratio_peer, ratio_limit, mismatches, (row,))
+
+
+GOOD = figures(0.9, 0.4)
+NOBODY = figures(math.nan, math.nan)
 
 
 class Speed(unittest.TestCase):
@@ -29,15 +37,15 @@ class Speed(unittest.TestCase):
         self.assertEqual(shortfalls(GOOD, TARGET), [])
 
     def test_a_slow_run_fails(self) -> None:
-        reasons = shortfalls(Headline(0.4, 0.4, 0, 0.1), TARGET)
+        reasons = shortfalls(figures(0.4, 0.4), TARGET)
         self.assertEqual(len(reasons), 1)
-        self.assertRegex(reasons[0], "ratio_peer is 0.4, below half of its target 1,.*10%")
+        self.assertRegex(reasons[0], "points k=3 is 0.4, below half of its target 1,.*10%")
 
     def test_a_wrong_run_fails_however_fast(self) -> None:
-        self.assertRegex(shortfalls(Headline(9.0, 9.0, 1, 0.1), TARGET)[0], "1 mismatches")
+        self.assertRegex(shortfalls(figures(9.0, 9.0, 1), TARGET)[0], "1 mismatches")
 
     def test_the_last_line(self) -> None:
-        self.assertEqual(report.last_line("exact-u8", Headline(0.5, 0.25, 0, 0.1)),
+        self.assertEqual(report.last_line("exact-u8", figures(0.5, 0.25)),
                          "exact-u8 ratio_peer=0.500 ratio_limit=0.250 mismatches=0")
 
     def test_a_row_that_is_not_measured_is_an_error(self) -> None:
@@ -72,8 +80,35 @@ class Company(unittest.TestCase):
         self.assertEqual(len(ruled.unjudged), 2)
 
     def test_a_wrong_answer_outweighs_who_is_missing(self) -> None:
-        wrong = Headline(float("nan"), float("nan"), 3, 0.1)
+        wrong = figures(math.nan, math.nan, 3)
         self.assertEqual(ruling(outcome(), wrong, TARGET, False).exit_code, 1)
+
+
+class SeveralRows(unittest.TestCase):
+    """Two rows of a headline; on one of them nobody ran."""
+    target = Target(("points k=3", "points k=5"), "limit/way", (), ratio_peer=1.0, ratio_limit=0.5)
+
+    def rows(self, ratios: dict[int, float]) -> list[Row]:
+        made = []
+        for k, ratio in ratios.items():
+            peer = entry("peer/way")
+            peer.ratio = None if math.isnan(ratio) else Ratio(ratio, ratio, ratio)
+            made.append(Row("points", Question(k=k), (50, 8), 4, 4, 0.1, [entry(NEARFIELD), peer]))
+        return made
+
+    def test_one_without_a_figure_leaves_the_headline_without(self) -> None:
+        for ratios in ({3: math.nan, 5: 0.9}, {3: 0.9, 5: math.nan}):
+            self.assertTrue(math.isnan(headline(self.rows(ratios), self.target).ratio_peer))
+
+    def test_the_other_is_judged_all_the_same(self) -> None:
+        for ratios in ({3: math.nan, 5: 0.1}, {3: 0.1, 5: math.nan}):
+            reasons = shortfalls(headline(self.rows(ratios), self.target), self.target)
+            self.assertEqual(len(reasons), 1)
+            self.assertRegex(reasons[0], "ratio_peer of points k=. is 0.1, below half")
+
+    def test_the_smallest_of_both_is_the_headline(self) -> None:
+        for ratios in ({3: 0.8, 5: 0.9}, {3: 0.9, 5: 0.8}):
+            self.assertEqual(headline(self.rows(ratios), self.target).ratio_peer, 0.8)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import numpy as np
 from peers.interface import Data, Way, without_self
 from referee import child, measure, process, report
 from referee.cases import NEARFIELD, Group, Question
+from referee.headline import headline
 from referee.outcome import Conditions, Outcome
-from referee.targets import Target, headline
+from referee.targets import Target
 from sets.definition import nearest
 from sets.vector_files import write_rows
 
