@@ -1,10 +1,17 @@
 """NumKong: all distances, and nobody selected. A limit: the fastest public kernels of a matrix."""
+import math
+
 import numkong
 import numpy as np
 
 from peers.interface import Data, Way, on_threads
 
-ROWS_AT_A_TIME = 16_384
+MOST_ROWS_AT_A_TIME = 16_384
+PARTS_A_THREAD = 4  # else one thread waits for another at the end of a small base
+
+
+def rows_at_a_time(rows: int, threads: int) -> int:
+    return min(MOST_ROWS_AT_A_TIME, math.ceil(rows / (PARTS_A_THREAD * threads)))
 
 
 def as_bits(rows: np.ndarray) -> numkong.Tensor:
@@ -22,8 +29,9 @@ class Distances(Way):
         self.distances = numkong.hammings_packed if bits else numkong.euclideans_packed
         pack = numkong.hammings_pack if bits else numkong.dots_pack
         self.rows = as_bits if bits else np.asarray
-        self.packed = [pack(self.rows(data.base[first:first + ROWS_AT_A_TIME]))
-                       for first in range(0, len(data.base), ROWS_AT_A_TIME)]
+        step = rows_at_a_time(len(data.base), data.threads)
+        self.packed = [pack(self.rows(data.base[first:first + step]))
+                       for first in range(0, len(data.base), step)]
 
     def knn(self, part: slice, k: int) -> None:
         queries, threads = self.rows(self.data.queries[part]), self.data.threads
