@@ -27,11 +27,12 @@ class Way:
     - `graph(k)`: ids of the k nearest others of each base row;
     - `select(k)`: columns of the k smallest values of each base row.
 
-    A limit does the same amount of bare work and returns None.
+    A limit does the same amount of bare work, `times_done` times, and returns None.
     """
     packages: ClassVar[tuple[str, ...]] = ()          # of PyPI, for their versions
     uses_blas: ClassVar[bool] = False                 # then the referee calls that BLAS bare
     is_limit: ClassVar[bool] = False
+    times_done: int = 1                               # of limits: their time is divided by it
     settings: ClassVar[tuple[dict[str, int], ...]] = ()  # of approximate ways, for `set`
 
     def __init__(self, data: Data) -> None:

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,23 @@ class Referee(unittest.TestCase):
             self.assertIn(line, printed.getvalue())
 
 
+class Repeated(Limit):
+    times_done = 100
+
+    def knn(self, part: slice, k: int) -> None:
+        time.sleep(0.01)
+
+
 class Interface(unittest.TestCase):
+    def test_the_time_of_a_limit_is_divided_by_how_often_it_was_done(self) -> None:
+        limit = child.Child("limit/way")
+        limit.operation = "knn"
+        limit.way = Repeated(Data(np.zeros((2, 2)), np.zeros((1, 2)), "sqeuclidean", 1))
+        question = {"k": 1, "radius": 0, "one_by_one": False}
+        seconds = limit.run(question, {}, least=0)["seconds"]
+        self.assertGreaterEqual(seconds, 0.0001)
+        self.assertLess(seconds, 0.001)
+
     def test_a_row_is_not_its_own_neighbour(self) -> None:
         # Row 1 does not find itself among its copies: then the last goes.
         found = np.array([[0, 1, 2], [0, 2, 3], [0, 2, 3]])
