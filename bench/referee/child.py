@@ -3,8 +3,10 @@
 Its own process, since each peer brings a BLAS and an OpenMP that read the environment when they are
 loaded, and that get in each other's way.
 """
+import ctypes
 import json
 import os
+import signal
 import sys
 import time
 import traceback
@@ -15,6 +17,8 @@ import numpy as np
 
 from referee import blas
 from referee.material import Portion, load
+
+PR_SET_PDEATHSIG = 1  # of Linux's prctl.h
 
 
 class Child:
@@ -102,7 +106,13 @@ def serve(child: Child, asked: TextIO, replies: TextIO) -> None:
         replies.flush()
 
 
+def end_with_the_referee() -> None:
+    """Even if that is killed: it stops its children between turns, and nobody would wake them."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 if __name__ == "__main__":
+    end_with_the_referee()
     # Peers print; what they print must not look like a reply.
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

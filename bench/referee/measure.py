@@ -16,6 +16,7 @@ from referee.material import Material, load, portion_of
 from referee.outcome import Conditions, Entry, Outcome, Row
 from referee.process import PeerError, Process
 from referee.truth import truth_of
+from sets.random_streams import stream
 
 MKL = "mkl_gemm/sgemm"
 BLAS_TRIES = 5
@@ -160,19 +161,19 @@ class Table:
         times: tuple[list[float], list[float]] = ([], [])
         say("  Nearfield against itself")
         self.time(self.twin, {}, question)
-        for _ in range(self.conditions.rounds):
-            times[0].append(self.time(self.contenders[NEARFIELD], {}, question))
-            times[1].append(self.time(self.twin, {}, question))
+        pair = ((self.contenders[NEARFIELD], times[0]), (self.twin, times[1]))
+        for number in range(self.conditions.rounds):
+            for contender, taken in pair if number % 2 else reversed(pair):
+                taken.append(self.time(contender, {}, question))
         return arithmetic.noise(*times)
 
     def play_rounds(self, entries: list[Entry], question: Question) -> None:
-        """Each round begins with another, so that nobody always comes after the same."""
+        """Each round in another order, so that nobody always comes after the same."""
         timed = [entry for entry in entries if not entry.refused]
         for number in range(self.conditions.rounds):
             say(f"  round {number + 1} of {self.conditions.rounds}, {len(timed)} contenders")
-            start = number % len(timed)
-            for entry in timed[start:] + timed[:start]:
-                self.time_once(entry, question)
+            for index in stream(f"round about {question}", number).permutation(len(timed)):
+                self.time_once(timed[index], question)
         for entry in timed:
             if entry.name in self.plain and not entry.refused:
                 entry.out_of_the_box = self.time(self.plain[entry.name], entry.setting, question)
