@@ -21,9 +21,9 @@ def ratio(theirs: Sequence[float], ours: Sequence[float]) -> Ratio:
 
 
 def noise(first: Sequence[float], second: Sequence[float]) -> float:
-    """The largest disagreement of Nearfield with itself: 0.1 is 10 %."""
-    each = ratio(first, second)
-    return max(each.largest, 1 / each.smallest) - 1
+    """How far Nearfield's ratio to itself is from 1, taken as every other ratio: 0.1 is 10 %."""
+    middle = ratio(first, second).median
+    return max(middle, 1 / middle) - 1
 
 
 def spread(times: Sequence[float]) -> float:

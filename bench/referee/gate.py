@@ -8,6 +8,7 @@ from referee.outcome import Outcome, Row
 from referee.targets import Target
 
 RATIOS = ("ratio_peer", "ratio_limit")
+MOST_NOISE = 0.5  # above it a ratio says nothing about a factor of two, which is what fails
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ def shortfalls(found: Headline, target: Target) -> list[str]:
     if found.mismatches:
         reasons.append(f"Nearfield has {found.mismatches} mismatches: they must be 0")
     for row in found.rows:
+        if row.noise > MOST_NOISE:
+            continue
         for name in RATIOS:
             measured, wanted = getattr(row, name), getattr(target, name)
             if fails(measured, wanted, row.noise):
@@ -60,9 +63,15 @@ def shortfalls(found: Headline, target: Target) -> list[str]:
     return reasons
 
 
+def too_noisy(found: Headline) -> list[str]:
+    return [f"cannot judge the speed of {row.label}: Nearfield differs from itself by "
+            f"{row.noise:.0%}, more than {MOST_NOISE:.0%}: run it again on a quieter machine"
+            for row in found.rows if row.noise > MOST_NOISE]
+
+
 def ruling(outcome: Outcome, found: Headline, target: Target, peers_chosen: bool) -> Ruling:
     """`peers_chosen`: who named the peers knows who is not there."""
-    failures, unknown = shortfalls(found, target), without_figure(found)
+    failures, unknown, noisy = shortfalls(found, target), without_figure(found), too_noisy(found)
     if peers_chosen:
-        return Ruling(failures, [], unknown)
-    return Ruling(failures, absentees(outcome, target) + unknown, [])
+        return Ruling(failures, [], unknown + noisy)
+    return Ruling(failures, absentees(outcome, target) + unknown, noisy)

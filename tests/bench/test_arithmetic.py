@@ -19,9 +19,12 @@ class Ratios(unittest.TestCase):
 
 
 class Noise(unittest.TestCase):
-    def test_is_the_largest_disagreement_in_either_direction(self) -> None:
-        self.assertAlmostEqual(noise([1.0, 1.0, 1.1], [1.0, 1.0, 1.0]), 0.1)
-        self.assertAlmostEqual(noise([1.0, 1.0, 1.0], [1.0, 1.25, 1.0]), 0.25)
+    def test_is_how_far_the_median_ratio_is_from_one_in_either_direction(self) -> None:
+        self.assertAlmostEqual(noise([1.0, 1.1, 1.2], [1.0, 1.0, 1.0]), 0.1)
+        self.assertAlmostEqual(noise([1.0, 1.0, 1.0], [1.0, 1.25, 1.5]), 0.25)
+
+    def test_a_single_bad_round_is_none(self) -> None:
+        self.assertEqual(noise([1.0, 1.0, 9.0], [1.0, 1.0, 1.0]), 0.0)
 
     def test_of_equal_times_is_none(self) -> None:
         self.assertEqual(noise([3.0, 5.0], [3.0, 5.0]), 0.0)

@@ -23,8 +23,9 @@ def outcome(*entries: Entry, **absent: str) -> Outcome:
     return Outcome([row], {f"{name}/way on points": why for name, why in absent.items()})
 
 
-def figures(ratio_peer: float, ratio_limit: float, mismatches: int = 0) -> Headline:
-    row = RowFigures("points k=3", ratio_peer, ratio_limit, 0.1)
+def figures(ratio_peer: float, ratio_limit: float, mismatches: int = 0, noise: float = 0.1
+            ) -> Headline:
+    row = RowFigures("points k=3", ratio_peer, ratio_limit, noise)
     return Headline(ratio_peer, ratio_limit, mismatches, (row,))
 
 
@@ -43,6 +44,21 @@ class Speed(unittest.TestCase):
 
     def test_a_wrong_run_fails_however_fast(self) -> None:
         self.assertRegex(shortfalls(figures(9.0, 9.0, 1), TARGET)[0], "1 mismatches")
+
+    def test_noise_of_a_row_excuses_that_row_alone(self) -> None:
+        rows = (RowFigures("points k=3", 0.4, 0.4, 0.3), RowFigures("points k=5", 0.4, 0.4, 0.1))
+        reasons = shortfalls(Headline(0.4, 0.4, 0, rows), TARGET)
+        self.assertEqual([reason[:25] for reason in reasons], ["ratio_peer of points k=5 "])
+
+    def test_too_much_noise_is_not_judged_and_says_so(self) -> None:
+        ruled = ruling(outcome(entry("peer/way"), entry("limit/way")),
+                       figures(0.001, 0.001, noise=0.51), TARGET, False)
+        self.assertEqual(ruled.exit_code, 0)
+        self.assertRegex(ruled.unjudged[0], "cannot judge the speed of points k=3.*51%")
+
+    def test_no_noise_excuses_a_wrong_answer(self) -> None:
+        ruled = ruling(outcome(), figures(0.001, 0.001, 1, noise=9.0), TARGET, False)
+        self.assertEqual(ruled.exit_code, 1)
 
     def test_the_last_line(self) -> None:
         self.assertEqual(report.last_line("exact-u8", figures(0.5, 0.25)),
