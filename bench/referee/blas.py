@@ -38,11 +38,15 @@ def speeds(libraries: dict[str, str]) -> dict[str, float]:
     return {name: gigaflops(ctypes.CDLL(file)) for file, name in libraries.items()}
 
 
-def too_slow(speeds_of_peer: dict[str, float], mkl: float) -> str | None:
-    """Why a peer's times would be unfair to it: one of its BLAS runs below half of MKL's speed.
+def too_slow(speeds_of_peer: dict[str, float], speeds_of_mkl: dict[str, float]) -> str | None:
+    """Why a peer's times may be unfair to it: one of its BLAS runs below half of MKL's speed.
 
     Which of several a peer calls cannot be seen, and so each of them counts.
     """
+    for whose, found in (("its", speeds_of_peer), ("MKL's", speeds_of_mkl)):
+        if not found:
+            return f"{whose} BLAS is not to be seen in its process, so nobody knows how fast it is"
+    mkl = max(speeds_of_mkl.values())
     for name, speed in speeds_of_peer.items():
         if speed < mkl / 2:
             return (f"its BLAS, {name}, called bare, gives {speed:.0f} GFLOP/s, below half of "

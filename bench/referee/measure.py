@@ -109,8 +109,7 @@ class Table:
                 best = self.outcome.blas.setdefault(asked, {})
                 for core, speed in self.contenders[asked].process.ask(do="blas")["speeds"].items():
                     best[core] = max(speed, best.get(core, 0))
-            mkl = max(self.outcome.blas[MKL].values())
-            reason = blas.too_slow(self.outcome.blas[name], mkl)
+            reason = blas.too_slow(self.outcome.blas[name], self.outcome.blas[MKL])
             if reason is None:
                 break
         return reason

@@ -47,14 +47,21 @@ class Gate(unittest.TestCase):
         self.assertFalse(fails(measured=math.nan, target=1.0, noise=0.0))
 
 
+MKL = {"mkl 2026.2": 100.0}
+
+
 class Blas(unittest.TestCase):
     def test_below_half_of_mkl_is_refused_with_the_numbers(self) -> None:
-        reason = too_slow({"openblas 0.3.15 Prescott": 40.0}, mkl=100.0)
+        reason = too_slow({"openblas 0.3.15 Prescott": 40.0}, MKL)
         self.assertIsNotNone(reason)
         self.assertRegex(str(reason), "Prescott.* 40 GFLOP/s.*100")
 
     def test_half_of_mkl_is_fair(self) -> None:
-        self.assertIsNone(too_slow({"openblas 0.3.15 SkylakeX": 50.0}, mkl=100.0))
+        self.assertIsNone(too_slow({"openblas 0.3.15 SkylakeX": 50.0}, MKL))
+
+    def test_what_cannot_be_seen_is_refused(self) -> None:
+        self.assertRegex(str(too_slow({}, MKL)), "its BLAS is not to be seen")
+        self.assertRegex(str(too_slow({"openblas": 50.0}, {})), "MKL's BLAS is not to be seen")
 
 
 if __name__ == "__main__":

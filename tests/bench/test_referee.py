@@ -62,7 +62,12 @@ class Rough(Right):
         return super().knn(part, k) + self.shift
 
 
-WAYS = {NEARFIELD: Right, "right/way": Right, "wrong/way": Wrong, "broken/way": Broken,
+class HiddenBlas(Right):
+    uses_blas = True
+
+
+WAYS = {NEARFIELD: Right, "hidden_blas/way": HiddenBlas, measure.MKL: Limit,
+        "right/way": Right, "wrong/way": Wrong, "broken/way": Broken,
         "missing/way": Missing, "limit/way": Limit, "rough/way": Rough}
 
 
@@ -124,6 +129,11 @@ class Referee(unittest.TestCase):
         outcome = outcome_of(["missing/way"])
         self.assertEqual(outcome.absent["missing/way"],
                          "ImportError: no module named 'missing'")
+
+    def test_a_blas_that_cannot_be_seen_is_refused(self) -> None:
+        outcome = outcome_of(["hidden_blas/way"])
+        self.assertRegex(outcome.absent["hidden_blas/way"], "refused: its BLAS is not to be seen")
+        self.assertNotIn("hidden_blas/way", [entry.name for entry in outcome.rows[0].entries])
 
     def test_nearfield_must_be_there(self) -> None:
         with (mock.patch.dict(WAYS, {NEARFIELD: Missing}),
