@@ -1,13 +1,13 @@
 """The command bench/compare."""
 import argparse
 import dataclasses
-import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
-from referee import machine, report
+from referee import arguments, machine, report
 from referee.cases import CASES, NEARFIELD, Case, Group
 from referee.gate import ruling
 from referee.headline import headline
@@ -19,28 +19,6 @@ from sets import store
 from sets.catalogue import made
 
 PARTS_OF_N = (8, 4, 2)  # for time against n: an eighth of the base, a quarter, a half
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench/compare", description="Measures Nearfield, its peers and the bare limits in "
-        "turns, on the same data and cores, and checks every answer. See docs/benchmarks.md.")
-    parser.add_argument("case", choices=CASES)
-    parser.add_argument("--size", choices=store.SIZES, default="quick")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), metavar="N",
-                        help="else every core that this process may use")
-    parser.add_argument("--rounds", type=int, default=5, metavar="R")
-    parser.add_argument("--peers", metavar="A,B", help="only these, such as faiss,mkl_gemm/sgemm; "
-                        "approximate peers at full size run only if named")
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--plot", type=Path, metavar="DIR")
-    parser.add_argument("--patience", type=float, default=1800, metavar="SECONDS",
-                        help="longest wait for one answer of a peer")
-    parser.add_argument("--dir", help="where data sets are kept, as for bench/datasets")
-    asked = parser.parse_args()
-    if asked.rounds < 1 or asked.threads < 1:
-        parser.error(f"--rounds {asked.rounds} --threads {asked.threads}: each must be at least 1")
-    return asked
 
 
 def is_chosen(way: str, wanted: list[str]) -> bool:
@@ -124,21 +102,37 @@ def run(asked: argparse.Namespace) -> int:
         outcome.add(measure(case.operation, group, ways, folder, conditions), group.data_set)
     found = headline(outcome.rows, target)
     report.print_outcome(outcome, conditions, facts)
+    ruled = ruling(outcome, found, target, peers_chosen=bool(wanted))
+    report.print_ruling(ruled)
+    print(report.last_line(case.name, found), flush=True)
     if asked.json:
         report.write_json(asked.json, case.name, outcome, found, conditions, facts, data)
     if asked.plot:
         plot(case, outcome, target.rows, folders, conditions, asked.plot)
-    ruled = ruling(outcome, found, target, peers_chosen=bool(wanted))
-    report.print_ruling(ruled)
-    print(report.last_line(case.name, found))
     return ruled.exit_code
 
 
-if __name__ == "__main__":
-    # As an exception, so that the children end too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench/compare: terminated"))
+def terminated(*_: object) -> None:
+    """As an exception, so that the children end too."""
+    say("bench/compare: terminated")
+    sys.exit(128 + signal.SIGTERM)
+
+
+def main() -> int:
+    """1 is for what the run found: whatever went wrong on the way is 2."""
+    signal.signal(signal.SIGTERM, terminated)
     try:
-        sys.exit(run(arguments()))
+        return run(arguments.parsed())
     except (PeerError, RuntimeError, ValueError) as error:
-        print(f"bench/compare: {error}", file=sys.stderr)
-        sys.exit(2)
+        say(f"bench/compare: {error}")
+    except KeyboardInterrupt:
+        say("bench/compare: interrupted")
+        return 128 + signal.SIGINT
+    except Exception:
+        traceback.print_exc()
+        say("bench/compare: an unexpected error, see above")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

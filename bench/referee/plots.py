@@ -9,6 +9,7 @@ matplotlib.use("Agg")  # no screen is needed
 from matplotlib import pyplot
 
 from referee.cases import NEARFIELD
+from referee.measure import say
 from referee.outcome import Entry, Row
 from referee.report import three_digits
 
@@ -25,7 +26,7 @@ def colour(entry: Entry) -> str:
 def save(figure: Any, path: Path) -> None:
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
-    print(f"wrote {path}")
+    say(f"  wrote {path}")
 
 
 def bars(row: Row, path: Path) -> None:

@@ -1,0 +1,107 @@
+"""bench/compare as people and CI call it: exit codes, the last line, --json and --plot."""
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from sets import store
+from sets.definition import nearest
+from sets.random_streams import stream
+from sets.vector_files import write_rows
+
+COMPARE = Path(__file__).resolve().parents[2] / "bench" / "compare"
+ALONE = ("--peers", "nearfield", "--rounds", "1")
+
+
+def make_uniform(folder: Path) -> None:
+    """16 rows of 20,000 values, as the case select reads them."""
+    write_rows(folder / "base.fbin", stream("test").random_sample((2_500, 128)).astype(np.float32))
+    write_rows(folder / "queries.fbin", np.zeros((1, 128), np.float32))
+
+
+def make_sift(folder: Path) -> None:
+    """200 rows of bytes whose truth is that of other queries."""
+    base, queries = (stream("test", name).randint(0, 256, (rows, 128)).astype(np.uint8)
+                     for name, rows in (("base", 200), ("queries", 500)))
+    write_rows(folder / "base.u8bin", base)
+    write_rows(folder / "queries.u8bin", queries)
+    truth = [nearest(query, base, 100, "sqeuclidean") for query in queries[::-1]]
+    write_rows(folder / "truth.ibin", np.stack(truth).astype(np.int32))
+
+
+class Compare(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.folder = Path(holder.name)
+        for name, make in {"uniform": make_uniform, "sift-1m": make_sift}.items():
+            folder = cls.folder / name / "quick"
+            folder.mkdir(parents=True)
+            make(folder)
+            store.write_manifest(folder, {"made_with": {}})
+
+    def compare(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([COMPARE, *arguments, "--dir", self.folder], capture_output=True,
+                              text=True)
+
+    def test_a_right_run_ends_with_its_figures_and_writes_what_it_was_asked_for(self) -> None:
+        written, pictures = self.folder / "out.json", self.folder / "deep" / "pictures"
+        done = self.compare("select", *ALONE, "--json", written, "--plot", pictures)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "select ratio_peer=nan ratio_limit=nan mismatches=0")
+        self.assertIn("not judged: ratio_peer of uniform k=10: nobody", done.stdout)
+        outcome = json.loads(written.read_text())
+        self.assertEqual(outcome["headline"]["mismatches"], 0)
+        self.assertIsNone(outcome["headline"]["ratio_peer"])
+        self.assertEqual(len(outcome["rows"]), 3)
+        self.assertEqual({path.name for path in pictures.iterdir()},
+                         {"select-0-bars.png", "select-1-bars.png", "select-2-bars.png",
+                          "select-time.png"})
+
+    def test_mismatches_fail(self) -> None:
+        done = self.compare("exact-u8", *ALONE)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stdout, "FAILED: Nearfield has [0-9]+ mismatches")
+        self.assertRegex(done.stdout.splitlines()[-1], "^exact-u8 .* mismatches=[1-9]")
+
+    def test_a_nearfield_that_does_not_answer_is_an_error(self) -> None:
+        done = self.compare("select", *ALONE, "--patience", "0.001")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("bench/compare: Nearfield itself: no answer", done.stderr)
+
+    def test_wrong_usage_is_found_before_anything_is_measured(self) -> None:
+        missing, file = self.folder / "missing" / "out.json", self.folder / "file"
+        file.touch()
+        for arguments, message in ((("--json", missing), "there is no folder .*make it first"),
+                                   (("--json", self.folder), "is a folder"),
+                                   (("--plot", file / "pictures"), "file is not a folder"),
+                                   (("--rounds", "0"), "must be at least 1"),
+                                   (("--peers", "nobody"), "select has bandwidth/read")):
+            done = self.compare("select", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, message)
+
+    def test_what_nobody_expected_is_an_error_too(self) -> None:
+        (self.folder / "emb-768" / "quick").mkdir(parents=True)
+        (self.folder / "rootsift-1m" / "quick").mkdir(parents=True)
+        done = self.compare("exact-f32", *ALONE)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("manifest.json", done.stderr)
+
+    def test_terminated(self) -> None:
+        with subprocess.Popen([COMPARE, "select", *ALONE, "--dir", self.folder], text=True,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
+            assert running.stderr
+            running.stderr.readline()  # a child has been started
+            running.terminate()
+            self.assertIn("bench/compare: terminated", running.stderr.read())
+        self.assertEqual(running.returncode, 143)
+
+
+if __name__ == "__main__":
+    unittest.main()
