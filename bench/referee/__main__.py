@@ -47,9 +47,15 @@ def ways_of(group: Group, wanted: list[str], size: str, outcome: Outcome) -> lis
     return ways
 
 
-def print_data(name: str, size: str, manifest: dict[str, Any]) -> None:
+def checked_sums(name: str, size: str, folder: Path) -> dict[str, str]:
+    """Of the bytes that are there: a changed file would be measured for what it no longer is."""
+    changed = store.changed(folder)
+    if changed:
+        raise ValueError("; ".join(changed))
+    manifest = store.read_manifest(folder)
     for line in store.differences(f"{name} {size}", manifest) or [f"{name} {size} as recorded"]:
         print(f"data: {line}")
+    return store.checksums(manifest)
 
 
 def scaled(case: Case, row: Row, folder: Path, ways: list[str], conditions: Conditions
@@ -94,10 +100,8 @@ def run(asked: argparse.Namespace) -> int:
     outcome, folders, data = Outcome(), dict[str, Path](), dict[str, Any]()
     for group in case.groups:
         folder = made(group.data_set, asked.size, store.root(asked.dir))
-        manifest = store.read_manifest(folder)
-        print_data(group.data_set, asked.size, manifest)
         folders[group.data_set] = folder
-        data[group.data_set] = store.checksums(manifest)
+        data[group.data_set] = checked_sums(group.data_set, asked.size, folder)
         ways = ways_of(group, wanted, asked.size, outcome)
         outcome.add(measure(case.operation, group, ways, folder, conditions), group.data_set)
     found = headline(outcome.rows, target)

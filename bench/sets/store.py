@@ -62,6 +62,13 @@ def checksums(manifest: dict[str, Any]) -> dict[str, str]:
     return {name: entry["sha256"] for name, entry in manifest["files"].items()}
 
 
+def changed(folder: Path) -> list[str]:
+    """Files whose bytes are no longer those of the manifest, a sentence each."""
+    return [f"{name} has changed since it was made: delete {folder} and make it again"
+            for name, expected in checksums(read_manifest(folder)).items()
+            if not (folder / name).exists() or sha256(folder / name) != expected]
+
+
 def recorded() -> dict[str, Any]:
     return json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
 

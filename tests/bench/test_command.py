@@ -86,6 +86,15 @@ class Compare(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertRegex(done.stderr, message)
 
+    def test_changed_data_is_not_measured(self) -> None:
+        kept = self.folder / "uniform" / "quick" / "queries.fbin"
+        before = kept.read_bytes()
+        self.addCleanup(kept.write_bytes, before)
+        kept.write_bytes(before[:-1] + b"x")
+        done = self.compare("select", *ALONE)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("queries.fbin has changed since it was made", done.stderr)
+
     def test_what_nobody_expected_is_an_error_too(self) -> None:
         (self.folder / "emb-768" / "quick").mkdir(parents=True)
         (self.folder / "rootsift-1m" / "quick").mkdir(parents=True)

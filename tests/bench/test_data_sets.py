@@ -145,6 +145,22 @@ class Store(Folder):
             manifest["files"]["base.ibin"]["sha256"] = "0" * 64
             self.assertRegex(store.differences("x quick", manifest)[0], "base.ibin is 0000")
 
+    def test_changed_bytes_differ_from_the_manifest(self) -> None:
+        for name in ("base.ibin", "truth.ibin"):
+            write_rows(self.folder / name, np.zeros((2, 2), np.int32))
+        store.write_manifest(self.folder, {})
+        self.assertEqual(store.changed(self.folder), [])
+        write_rows(self.folder / "base.ibin", np.ones((2, 2), np.int32))
+        (self.folder / "truth.ibin").unlink()
+        self.assertEqual([line.split()[0] for line in store.changed(self.folder)],
+                         ["base.ibin", "truth.ibin"])
+
+    def test_the_recorded_were_made_with_the_required_versions(self) -> None:
+        required = (store.RECORDED.parent / "requirements.txt").read_text()
+        for key, entry in store.recorded().items():
+            for package, version in entry["made_with"].items():
+                self.assertRegex(required, rf"(?m)^{package}=={version}\b", key)
+
 
 class Numbers(unittest.TestCase):
     def test_rootsift_has_unit_length(self) -> None:
