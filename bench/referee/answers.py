@@ -7,7 +7,7 @@ import numpy as np
 # Keys of some base rows for one query.
 KeysOf = Callable[[int, np.ndarray], np.ndarray]
 # What peers that claim to be exact lose to rounding stays far above this.
-LEAST_RECALL_OF_EXACT = 0.99
+LEAST_AGREEMENT_OF_EXACT = 0.99
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,11 @@ class Verdict:
     mismatches: int    # positions that do not hold what they should
     positions: int
     recall: float
+    agreement: float   # 1 is right: the recall or, of ranges, 1 - mismatches / positions
 
     def refuses(self, approximate: bool) -> bool:
         """Whether the time of this answer means nothing."""
-        return not approximate and self.recall < LEAST_RECALL_OF_EXACT
+        return not approximate and self.agreement < LEAST_AGREEMENT_OF_EXACT
 
 
 def first_occurrences(ids: np.ndarray, base_rows: int) -> np.ndarray:
@@ -57,11 +58,12 @@ def judge_nearest(found: np.ndarray, truth: Truth, ties_forgiven: bool) -> Verdi
         wrong = got_keys != right_keys if ties_forgiven else got != right
         mismatches += int((~usable | wrong).sum())
         within_reach += int((usable & (got_keys <= right_keys[-1])).sum())
-    return Verdict(mismatches, positions, within_reach / positions if positions else 1.0)
+    recall = within_reach / positions if positions else 1.0
+    return Verdict(mismatches, positions, recall, recall)
 
 
 def judge_ranges(offsets: np.ndarray, found: np.ndarray, truth: Truth) -> Verdict:
-    """As sets, since a radius promises no order."""
+    """As sets, since a radius promises no order. Ids too many count: else every row would do."""
     mismatches = positions = common = 0
     for query, right in zip(truth.queries, truth.ids, strict=True):
         got = found[offsets[query]:offsets[query + 1]]
@@ -69,4 +71,5 @@ def judge_ranges(offsets: np.ndarray, found: np.ndarray, truth: Truth) -> Verdic
         mismatches += len(got) + len(right) - 2 * shared
         positions += len(right)
         common += shared
-    return Verdict(mismatches, positions, common / positions if positions else 1.0)
+    return Verdict(mismatches, positions, common / positions if positions else 1.0,
+                   1 - mismatches / max(positions, 1))

@@ -61,6 +61,16 @@ class Ranges(unittest.TestCase):
         verdict = judge_ranges(np.array([0, 3]), np.array([0, 1, 5]), truth([0, 1, 2]))
         self.assertEqual(verdict.mismatches, 2)
 
+    def test_an_answer_that_holds_every_row_is_refused(self) -> None:
+        verdict = judge_ranges(np.array([0, 6]), np.arange(6), truth([0, 1, 2]))
+        self.assertEqual(verdict.recall, 1.0)
+        self.assertTrue(verdict.refuses(approximate=False))
+
+    def test_rows_where_there_are_none_are_refused(self) -> None:
+        empty = truth([])
+        self.assertFalse(judge_ranges(np.array([0, 0]), np.arange(0), empty).refuses(False))
+        self.assertTrue(judge_ranges(np.array([0, 1]), np.arange(1), empty).refuses(False))
+
 
 class Definition(unittest.TestCase):
     def test_bytes_do_not_wrap_around(self) -> None:
