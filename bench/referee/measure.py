@@ -31,6 +31,13 @@ class Contender:
     facts: dict[str, Any]
 
 
+@dataclass
+class Turn:
+    """Who is asked, and the line that the answer is for."""
+    contender: Contender
+    entry: Entry
+
+
 def say(text: str) -> None:
     """Progress, apart from the results."""
     print(text, file=sys.stderr, flush=True)
@@ -125,16 +132,17 @@ class Table:
             entry.refused = (f"wrong answers: recall {entry.verdict.recall:.4f}, "
                              f"{entry.verdict.mismatches} mismatches")
 
-    def entries(self, question: Question, truth: Truth) -> list[Entry]:
+    def turns(self, contenders: dict[str, Contender], question: Question, truth: Truth
+              ) -> list[Turn]:
         """Everybody's answer, looked at before any time counts."""
         found = []
-        for contender in self.contenders.values():
+        for contender in contenders.values():
             say(f"  {contender.name} answers {question}")
             facts = contender.facts
             for setting in facts["settings"] or [{}]:
                 entry = Entry(contender.name, setting, facts["is_limit"],
                               contender.name in self.group.approximate, facts["seconds"])
-                found.append(entry)
+                found.append(Turn(contender, entry))
                 try:
                     self.warm(contender, entry, question, truth)
                 except (PeerError, ValueError) as failure:
@@ -166,23 +174,20 @@ class Table:
                 taken.append(self.time(contender, {}, question))
         return arithmetic.noise(*times)
 
-    def play_rounds(self, entries: list[Entry], question: Question) -> None:
+    def play_rounds(self, turns: list[Turn], question: Question) -> None:
         """Each round in another order, so that nobody always comes after the same."""
-        timed = [entry for entry in entries if not entry.refused]
+        timed = [turn for turn in turns if not turn.entry.refused]
         for number in range(self.conditions.rounds):
             say(f"  round {number + 1} of {self.conditions.rounds}, {len(timed)} contenders")
             for index in stream(f"round about {question}", number).permutation(len(timed)):
                 self.time_once(timed[index], question)
-        for entry in timed:
-            if entry.name in self.plain and not entry.refused:
-                entry.out_of_the_box = self.time(self.plain[entry.name], entry.setting, question)
 
-    def time_once(self, entry: Entry, question: Question) -> None:
+    def time_once(self, turn: Turn, question: Question) -> None:
+        entry = turn.entry
         if entry.refused:
             return
         try:
-            contender = self.contenders[entry.name]
-            entry.times.append(self.time(contender, entry.setting, question))
+            entry.times.append(self.time(turn.contender, entry.setting, question))
         except PeerError as failure:
             if entry.name == NEARFIELD:
                 raise
@@ -191,7 +196,12 @@ class Table:
 
     def row(self, question: Question) -> Row:
         truth = truth_of(self.material, self.operation, question)
-        entries = self.entries(question, truth)
+        turns = self.turns(self.contenders, question, truth)
+        plain_turns = self.turns(self.plain, question, truth)
+        entries = [turn.entry for turn in turns]
+        for turn in plain_turns:
+            best = next(entry for entry in entries if entry.label == turn.entry.label)
+            best.out_of_the_box = turn.entry
         row = Row(self.group.data_set, question, self.material.base.shape,
                   len(self.material.queries), len(truth.queries), 0.0, entries)
         if row.ours.refused:
@@ -199,8 +209,8 @@ class Table:
                 raise PeerError(f"Nearfield itself: {row.ours.refused}")
             return row
         row.noise = self.measure_noise(question)
-        self.play_rounds(entries, question)
-        for entry in entries:
+        self.play_rounds(turns + plain_turns, question)
+        for entry in (turn.entry for turn in turns + plain_turns):
             if entry.times:
                 entry.ratio = arithmetic.ratio(entry.times, row.ours.times)
         return row

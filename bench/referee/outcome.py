@@ -24,7 +24,7 @@ class Entry:
     seconds_to_prepare: float
     verdict: Verdict | None = None
     times: list[float] = field(default_factory=list)
-    out_of_the_box: float | None = None
+    out_of_the_box: "Entry | None" = None   # the same without its best environment
     ratio: Ratio | None = None
     refused: str | None = None
 

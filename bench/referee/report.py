@@ -29,11 +29,11 @@ def kind(entry: Entry) -> str:
 def cells(entry: Entry, questions: int) -> tuple[str, ...]:
     middle = median(entry.times)
     assert entry.ratio
-    verdict = entry.verdict
+    verdict, plain = entry.verdict, entry.out_of_the_box
     return (f"{entry.label} ({kind(entry)})", three_digits(1e3 * middle),
             f"{arithmetic.spread(entry.times):.0%}",
             f"{entry.ratio.median:.3g} ({entry.ratio.smallest:.3g} to {entry.ratio.largest:.3g})",
-            three_digits(1e3 * entry.out_of_the_box) if entry.out_of_the_box else "",
+            three_digits(1e3 * median(plain.times)) if plain and plain.times else "",
             three_digits(questions / middle),
             f"{verdict.recall:.4f}" if verdict else "",
             f"{verdict.mismatches} of {verdict.positions}" if verdict else "",
@@ -61,6 +61,8 @@ def print_row(row: Row, conditions: Conditions) -> None:
     for entry in row.entries:
         if entry.refused:
             print(f"not timed: {entry.label}: {entry.refused}")
+        if entry.out_of_the_box and entry.out_of_the_box.refused:
+            print(f"not timed: {entry.label} out of the box: {entry.out_of_the_box.refused}")
 
 
 def print_outcome(outcome: Outcome, conditions: Conditions, machine: dict[str, object]) -> None:

@@ -135,6 +135,19 @@ class Referee(unittest.TestCase):
         self.assertRegex(outcome.absent["hidden_blas/way"], "refused: its BLAS is not to be seen")
         self.assertNotIn("hidden_blas/way", [entry.name for entry in outcome.rows[0].entries])
 
+    def test_out_of_the_box_is_checked_and_timed_as_the_others(self) -> None:
+        with (mock.patch.dict(measure.BEST_ENVIRONMENT, {"right": {"FASTER": "1"}}),
+              mock.patch.object(measure.machine, "has_avx512", return_value=True),
+              mock.patch.object(Right, "uses_blas", True),
+              mock.patch.object(measure.Table, "refuse_slow_blas")):
+            row = outcome_of(["right/way"]).rows[0]
+        self.assertEqual([entry.name for entry in row.entries], [NEARFIELD, "right/way"])
+        plain = row.entries[1].out_of_the_box
+        assert plain
+        assert plain.verdict
+        self.assertEqual(plain.verdict.mismatches, 0)
+        self.assertEqual(len(plain.times), CONDITIONS.rounds)
+
     def test_nearfield_must_be_there(self) -> None:
         with (mock.patch.dict(WAYS, {NEARFIELD: Missing}),
               self.assertRaisesRegex(process.PeerError, "Nearfield itself: ImportError")):
