@@ -42,6 +42,10 @@ class Way:
         """What the library returned as an array of ids, or two for a radius; not timed."""
         return answer
 
+    def plan(self, answer: Any) -> dict[str, Any]:
+        """What the library says it did for this answer, if it does."""
+        return {}
+
     def set(self, **setting: int) -> None:
         """Choose how approximate the next answers are."""
         raise NotImplementedError

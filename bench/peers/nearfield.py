@@ -1,10 +1,13 @@
 """Nearfield, through its Python package."""
+import dataclasses
 from typing import Any
 
 import nearfield
 import numpy as np
 
 from peers.interface import Data, Way
+
+Found = nearfield.Neighbors | nearfield.Ranges | nearfield.Selected
 
 
 class Exact(Way):
@@ -17,21 +20,25 @@ class Exact(Way):
     def rows(self, array: np.ndarray) -> Any:
         return nearfield.bits(array, 8 * array.shape[1]) if self.data.metric == "hamming" else array
 
-    def knn(self, part: slice, k: int) -> np.ndarray:
+    def knn(self, part: slice, k: int) -> nearfield.Neighbors:
         return nearfield.knn(self.rows(self.data.queries[part]), self.base, k=k,
-                             metric=self.data.metric, threads=self.data.threads).ids
+                             metric=self.data.metric, threads=self.data.threads)
 
-    def within(self, part: slice, radius: float) -> tuple[np.ndarray, np.ndarray]:
-        found = nearfield.within(self.rows(self.data.queries[part]), self.base, radius,
-                                 metric=self.data.metric, threads=self.data.threads)
-        return found.offsets, found.ids
+    def within(self, part: slice, radius: float) -> nearfield.Ranges:
+        return nearfield.within(self.rows(self.data.queries[part]), self.base, radius,
+                                metric=self.data.metric, threads=self.data.threads)
 
-    def graph(self, k: int) -> np.ndarray:
-        return nearfield.graph(self.base, k=k, metric=self.data.metric,
-                               threads=self.data.threads).ids
+    def graph(self, k: int) -> nearfield.Neighbors:
+        return nearfield.graph(self.base, k=k, metric=self.data.metric, threads=self.data.threads)
 
-    def select(self, k: int) -> np.ndarray:
-        return nearfield.select_k(self.data.base, k=k, threads=self.data.threads).ids
+    def select(self, k: int) -> nearfield.Selected:
+        return nearfield.select_k(self.data.base, k=k, threads=self.data.threads)
+
+    def ids(self, answer: Found) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        return (answer.offsets, answer.ids) if isinstance(answer, nearfield.Ranges) else answer.ids
+
+    def plan(self, answer: Found) -> dict[str, Any]:
+        return dataclasses.asdict(answer.stats.plan)
 
 
 WAYS = {"exact": Exact}

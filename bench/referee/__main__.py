@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from referee import arguments, machine, report
+from referee import arguments, machine, origin, report
 from referee.cases import CASES, NEARFIELD, Case, Group
 from referee.gate import ruling
 from referee.headline import headline
@@ -93,7 +93,7 @@ def run(asked: argparse.Namespace) -> int:
     case = CASES[asked.case]
     wanted = asked.peers.split(",") if asked.peers else []
     check_peers(case, wanted)
-    facts = machine.facts()
+    facts, made_from = machine.facts(), origin.facts()
     machine.keep_to_cores(asked.threads)
     conditions = Conditions(asked.size, asked.threads, asked.rounds, asked.patience)
     target = read_target(case.name, asked.size)
@@ -110,7 +110,9 @@ def run(asked: argparse.Namespace) -> int:
     report.print_ruling(ruled)
     print(report.last_line(case.name, found), flush=True)
     if asked.json:
-        report.write_json(asked.json, case.name, outcome, found, conditions, facts, data)
+        report.write_json(asked.json, outcome, {
+            "case": case.name, **made_from, "conditions": conditions, "machine": facts,
+            "data": data, "headline": found})
     if asked.plot:
         plot(case, outcome, target.rows, folders, conditions, asked.plot)
     return ruled.exit_code

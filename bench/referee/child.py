@@ -64,7 +64,7 @@ class Child:
             ids = [self.way.ids(answer) for answer in answers]
             arrays = ids[0] if isinstance(ids[0], tuple) else (np.concatenate(ids),)
             np.savez(file, *(np.asarray(array, dtype=np.int64) for array in arrays))
-        return {}
+        return {"plan": self.way.plan(answers[0])}
 
     def run(self, question: dict[str, Any], setting: dict[str, int], least: float
             ) -> dict[str, Any]:

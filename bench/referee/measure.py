@@ -14,7 +14,7 @@ from referee.answers import Truth, judge_nearest, judge_ranges
 from referee.cases import NEARFIELD, Group, Question
 from referee.material import Material, load, portion_of
 from referee.outcome import Conditions, Entry, Outcome, Row
-from referee.process import PeerError, Process
+from referee.process import PeerError, Process, thread_counts
 from referee.truth import truth_of
 from sets.random_streams import stream
 
@@ -66,7 +66,9 @@ class Table:
 
     def start(self, name: str, label: str, extra: dict[str, str]) -> Contender:
         say(f"  {label} gets {self.group.data_set}")
-        process = Process(name, label, self.conditions.threads, extra, self.conditions.patience)
+        chosen = thread_counts(self.conditions.threads) | extra
+        self.outcome.environment[label] = chosen
+        process = Process(name, label, chosen, self.conditions.patience)
         try:
             facts = process.ask(do="start", portion=dataclasses.asdict(self.portion),
                                 operation=self.operation, threads=self.conditions.threads)
@@ -152,8 +154,9 @@ class Table:
     def warm(self, contender: Contender, entry: Entry, question: Question, truth: Truth) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "answer.npz"
-            contender.process.ask(do="warm", question=dataclasses.asdict(question),
-                                  setting=entry.setting, file=str(file))
+            entry.plan = contender.process.ask(
+                do="warm", question=dataclasses.asdict(question), setting=entry.setting,
+                file=str(file))["plan"]
             if not entry.is_limit:
                 self.judge(entry, file, truth)
 
@@ -161,8 +164,8 @@ class Table:
         return contender.process.ask(do="run", question=dataclasses.asdict(question),
                                      setting=setting, least=LEAST_SECONDS)["seconds"]
 
-    def measure_noise(self, question: Question) -> float:
-        """Nearfield against itself, in turns."""
+    def times_against_itself(self, question: Question) -> tuple[list[float], list[float]]:
+        """Of Nearfield and its twin, in turns."""
         if self.twin is None:
             self.twin = self.start(NEARFIELD, f"{NEARFIELD} again", {})
         times: tuple[list[float], list[float]] = ([], [])
@@ -172,7 +175,7 @@ class Table:
         for number in range(self.conditions.rounds):
             for contender, taken in pair if number % 2 else reversed(pair):
                 taken.append(self.time(contender, {}, question))
-        return arithmetic.noise(*times)
+        return times
 
     def play_rounds(self, turns: list[Turn], question: Question) -> None:
         """Each round in another order, so that nobody always comes after the same."""
@@ -208,7 +211,8 @@ class Table:
             if row.ours.verdict is None:
                 raise PeerError(f"Nearfield itself: {row.ours.refused}")
             return row
-        row.noise = self.measure_noise(question)
+        row.own_times = self.times_against_itself(question)
+        row.noise = arithmetic.noise(*row.own_times)
         self.play_rounds(turns + plain_turns, question)
         for entry in (turn.entry for turn in turns + plain_turns):
             if entry.times:

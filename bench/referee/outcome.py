@@ -1,5 +1,6 @@
 """What a run is, and what came of it."""
 from dataclasses import dataclass, field
+from typing import Any
 
 from referee.answers import Verdict
 from referee.arithmetic import Ratio
@@ -27,6 +28,7 @@ class Entry:
     out_of_the_box: "Entry | None" = None   # the same without its best environment
     ratio: Ratio | None = None
     refused: str | None = None
+    plan: dict[str, Any] = field(default_factory=dict)   # what the library says it did
 
     @property
     def label(self) -> str:
@@ -44,6 +46,7 @@ class Row:
     checked: int
     noise: float
     entries: list[Entry]
+    own_times: tuple[list[float], ...] = ()   # of Nearfield and its twin, for the noise
 
     @property
     def label(self) -> str:
@@ -60,9 +63,11 @@ class Outcome:
     absent: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     blas: dict[str, dict[str, float]] = field(default_factory=dict)
+    environment: dict[str, dict[str, str]] = field(default_factory=dict)   # that was set, by label
 
     def add(self, other: "Outcome", data_set: str) -> None:
         self.rows += other.rows
         self.absent |= {f"{name} on {data_set}": why for name, why in other.absent.items()}
         self.versions |= other.versions
         self.blas |= other.blas
+        self.environment |= other.environment

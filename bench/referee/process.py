@@ -17,22 +17,25 @@ class PeerError(Exception):
     """A peer that is missing, died, hangs, or cannot do what it was asked; the text says why."""
 
 
-def environment(threads: int, extra: dict[str, str]) -> dict[str, str]:
+def thread_counts(threads: int) -> dict[str, str]:
+    return dict.fromkeys(THREAD_COUNTS, str(threads))
+
+
+def environment(chosen: dict[str, str]) -> dict[str, str]:
     plain = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
-    counts = dict.fromkeys(THREAD_COUNTS, str(threads))
-    return plain | counts | {"PYTHONPATH": str(BENCH)} | extra
+    return plain | {"PYTHONPATH": str(BENCH)} | chosen
 
 
 class Process:
-    def __init__(self, name: str, label: str, threads: int, extra: dict[str, str],
-                 patience: float) -> None:
+    def __init__(self, name: str, label: str, chosen: dict[str, str], patience: float) -> None:
+        """`chosen`: environment variables, besides those of the referee."""
         LOGS.mkdir(parents=True, exist_ok=True)
         self.log = LOGS / f"{label.replace('/', '-').replace(' ', '-')}.log"
         self.patience = patience
         with open(self.log, "w") as log:
             self.child = subprocess.Popen(
                 [sys.executable, "-m", "referee.child", name], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(threads, extra))
+                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(chosen))
 
     def ask(self, **message: Any) -> dict[str, Any]:
         """The reply. A child runs only while it is asked: see `pause`."""

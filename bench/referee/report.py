@@ -52,7 +52,7 @@ def print_row(row: Row, conditions: Conditions) -> None:
     questions = row.queries or rows
     print(f"\n{row.label}: base {rows} x {columns}, {questions} queries, {row.checked} of them "
           f"checked; {conditions.threads} threads, {conditions.rounds} rounds, noise "
-          f"{row.noise:.0%}")
+          f"{row.noise:.0%}, Nearfield's ISA {row.ours.plan.get('isa', 'unknown')}")
     timed = sorted((entry for entry in row.entries if entry.times),
                    key=lambda entry: median(entry.times))
     if timed:
@@ -91,18 +91,17 @@ def last_line(case: str, found: Headline) -> str:
             f"mismatches={found.mismatches}")
 
 
-def without_nan(value: Any) -> Any:
-    """JSON has none."""
+def for_json(value: Any) -> Any:
+    """Dataclasses as what they hold; NaN, which JSON has not, as null."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return for_json(dataclasses.asdict(value))
     if isinstance(value, dict):
-        return {name: without_nan(item) for name, item in value.items()}
+        return {name: for_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [without_nan(item) for item in value]
+        return [for_json(item) for item in value]
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def write_json(path: Path, case: str, outcome: Outcome, found: Headline, conditions: Conditions,
-               machine: dict[str, object], data: dict[str, Any]) -> None:
-    everything = {"case": case, "conditions": dataclasses.asdict(conditions), "machine": machine,
-                  "data": data, "headline": dataclasses.asdict(found),
-                  **dataclasses.asdict(outcome)}
-    path.write_text(json.dumps(without_nan(everything), indent=1, allow_nan=False) + "\n")
+def write_json(path: Path, outcome: Outcome, facts: dict[str, Any]) -> None:
+    everything = for_json(facts) | for_json(outcome)
+    path.write_text(json.dumps(everything, indent=1, allow_nan=False) + "\n")

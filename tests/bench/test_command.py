@@ -59,6 +59,13 @@ class Compare(unittest.TestCase):
         self.assertEqual(outcome["headline"]["mismatches"], 0)
         self.assertIsNone(outcome["headline"]["ratio_peer"])
         self.assertEqual(len(outcome["rows"]), 3)
+        self.assertTrue(outcome["date"])
+        self.assertIn("commit", outcome)
+        self.assertEqual(outcome["environment"]["nearfield/exact"]["OMP_NUM_THREADS"],
+                         str(outcome["conditions"]["threads"]))
+        row = outcome["rows"][0]
+        self.assertTrue(row["entries"][0]["plan"]["isa"])
+        self.assertEqual([len(times) for times in row["own_times"]], [1, 1])
         self.assertEqual({path.name for path in pictures.iterdir()},
                          {"select-0-bars.png", "select-1-bars.png", "select-2-bars.png",
                           "select-time.png"})

@@ -23,7 +23,7 @@ for line in sys.stdin:
 REFEREE = """
 import sys, time
 from referee.process import Process
-process = Process("numpy/partition", "test of the end", 1, {}, 10)
+process = Process("numpy/partition", "test of the end", {}, 10)
 try:
     process.ask(do="blas")
 except Exception:
@@ -46,7 +46,7 @@ class Pausing(unittest.TestCase):
         start = subprocess.Popen
         with mock.patch("subprocess.Popen", lambda command, **how: start(
                 [sys.executable, "-c", SPINNING], **how)):
-            process = Process("any/way", "test of pausing", 1, {}, 10)
+            process = Process("any/way", "test of pausing", {}, 10)
         self.addCleanup(process.end)
         return process
 
