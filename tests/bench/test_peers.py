@@ -1,0 +1,110 @@
+"""Every way of every peer that is installed, on 200 rows: it answers, and it answers right."""
+import contextlib
+import dataclasses
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from peers.interface import Data
+from referee.cases import CASES, NEARFIELD, Group, Question
+from referee.measure import Table
+from referee.outcome import Conditions, Entry
+from referee.truth import truth_of
+from sets.random_streams import stream
+from sets.vector_files import write_rows
+
+ROWS, QUERIES, COLUMNS, K = 200, 20, 128, 10
+CONDITIONS = Conditions(size="quick", threads=2, rounds=1, patience=60)
+LEAST_RECALL_AT_BEST = 0.9  # of approximate ways, at the setting that is slowest and most right
+RADIUS = 1_200_000.5        # holds a tenth of the rows
+
+
+def write_set(folder: Path, of_floats: bool) -> None:
+    random, ending = stream("rows for every way"), "fbin" if of_floats else "u8bin"
+    for name, rows in (("base", ROWS), ("queries", QUERIES)):
+        values = random.randint(0, 256, (rows, COLUMNS))
+        write_rows(folder / f"{name}.{ending}",
+                   (values / 255).astype(np.float32) if of_floats else values.astype(np.uint8))
+
+
+def small(groups: list[Group], questions: tuple[Question, ...]) -> Group:
+    """One group of the ways of all."""
+    ways = dict.fromkeys((NEARFIELD, *(way for group in groups for way in group.ways)))
+    approximate = dict.fromkeys(way for group in groups for way in group.approximate)
+    count = QUERIES if groups[0].queries[0] else 0
+    return dataclasses.replace(groups[0], questions=questions, ways=tuple(ways),
+                               approximate=tuple(approximate), queries=(count, count),
+                               base_rows=(ROWS, ROWS), columns=None)
+
+
+class EveryWay(unittest.TestCase):
+    def check(self, cases: tuple[str, ...], of_floats: bool, *questions: Question) -> None:
+        groups = [group for name in cases for group in CASES[name].groups
+                  if (group.data_set in ("sift-1m", "orb-1m")) != of_floats]
+        group = small(groups, questions)
+        for way in (*group.ways, *group.approximate):
+            with self.subTest(way=way), contextlib.redirect_stderr(io.StringIO()):
+                for entry in self.entries(CASES[cases[0]].operation, group, way, of_floats):
+                    self.judge(entry)
+
+    def entries(self, operation: str, group: Group, way: str, of_floats: bool) -> list[Entry]:
+        with tempfile.TemporaryDirectory() as name:
+            write_set(Path(name), of_floats)
+            with Table(operation, group, Path(name), CONDITIONS) as table:
+                table.seat(way)
+                self.skip_what_is_not_installed(way, table.outcome.absent.get(way, ""))
+                return [turn.entry for question in group.questions for turn in table.turns(
+                    table.contenders, question, truth_of(table.material, operation, question))]
+
+    def skip_what_is_not_installed(self, way: str, reason: str) -> None:
+        if reason.startswith(("ImportError", "ModuleNotFoundError")):
+            print(f"skipped: {way}: {reason}", file=sys.__stderr__)
+            self.skipTest(reason)
+        self.assertEqual(reason, "")
+
+    def judge(self, entry: Entry) -> None:
+        self.assertIsNone(entry.refused)
+        if entry.is_limit:
+            self.assertIsNone(entry.verdict)
+            return
+        assert entry.verdict
+        if entry.name == NEARFIELD:
+            self.assertEqual(entry.verdict.mismatches, 0)
+            self.assertTrue(entry.plan["isa"])
+        if entry.approximate and max(entry.setting.values()) >= 256:
+            self.assertGreaterEqual(entry.verdict.recall, LEAST_RECALL_AT_BEST)
+
+    def test_bytes(self) -> None:
+        self.check(("exact-u8", "exact-1query"), False, Question(k=K),
+                   Question(k=K, one_by_one=True))
+
+    def test_floats(self) -> None:
+        self.check(("exact-f32", "exact-1query"), True, Question(k=K),
+                   Question(k=K, one_by_one=True))
+
+    def test_bits(self) -> None:
+        self.check(("hamming",), False, Question(k=K))
+
+    def test_graph(self) -> None:
+        self.check(("graph",), False, Question(k=K))
+
+    def test_range(self) -> None:
+        self.check(("range",), False, Question(radius=RADIUS))
+
+    def test_select(self) -> None:
+        self.check(("select",), True, Question(k=K))
+
+
+class Strings(unittest.TestCase):
+    def test_rapidfuzz(self) -> None:
+        from peers.rapidfuzz import BruteForce
+        words = Data(np.array(["cat", "cart", "dog", "cut"]), np.array(["cat", "do"]), "edit", 1)
+        self.assertEqual(BruteForce(words).knn(slice(0, 2), 2).tolist(), [[0, 1], [2, 0]])
+
+
+if __name__ == "__main__":
+    unittest.main()
