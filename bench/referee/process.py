@@ -46,7 +46,7 @@ class Process:
             self.pause()
 
     def pause(self) -> None:
-        """Stops the child, whose threads may spin on after its reply (those of MKL for 0.2 s)."""
+        """Stops the child, whose threads may spin on: those of MKL and OpenBLAS do, for 0.1 s."""
         if self.child.poll() is None:
             # Not send_signal, which would reap one that has just died.
             os.kill(self.child.pid, signal.SIGSTOP)
