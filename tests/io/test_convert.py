@@ -260,8 +260,11 @@ class Convert(CommandTest):
         self.sparse("a.ibin", 16_000_000, 2)
 
         def reads(process):
-            links = pathlib.Path(f"/proc/{process.pid}/fd").glob("*")
-            return any(os.path.realpath(link).endswith("a.ibin") for link in links)
+            try:
+                links = list(pathlib.Path(f"/proc/{process.pid}/fd").iterdir())
+                return any(os.readlink(link).endswith("a.ibin") for link in links)
+            except OSError:  # a file was closed, or the process ended, while we looked
+                return False
 
         for _ in range(10):
             process = self.start("convert", "a.ibin", "out.npy")
