@@ -16,7 +16,8 @@ def train_ids(matches: Matches) -> np.ndarray:
     return np.array([[match.trainIdx for match in row] for row in matches])
 
 
-class BfMatcher(Way):
+class Exact(Way):
+    """Rows as OpenCV searches them best."""
     packages = ("opencv-python-headless",)
 
     def __init__(self, data: Data) -> None:
@@ -24,8 +25,13 @@ class BfMatcher(Way):
         cv2.setNumThreads(data.threads)
         self.base = as_searched(data.base, data.metric)
         self.queries = as_searched(data.queries, data.metric)
-        bits = data.metric == "hamming"
-        self.matcher = cv2.BFMatcher(cv2.NORM_HAMMING if bits else cv2.NORM_L2)
+        self.bits = data.metric == "hamming"
+
+
+class BfMatcher(Exact):
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        self.matcher = cv2.BFMatcher(cv2.NORM_HAMMING if self.bits else cv2.NORM_L2)
 
     def knn(self, part: slice, k: int) -> Matches:
         return self.matcher.knnMatch(self.queries[part], self.base, k)
@@ -34,18 +40,13 @@ class BfMatcher(Way):
         return train_ids(answer)
 
 
-class BatchDistance(Way):
+class BatchDistance(Exact):
     """What BFMatcher calls, without an object for each match."""
-    packages = ("opencv-python-headless",)
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)
-        cv2.setNumThreads(data.threads)
-        self.base = as_searched(data.base, data.metric)
-        self.queries = as_searched(data.queries, data.metric)
-        bits = data.metric == "hamming"
-        self.type = cv2.CV_32S if bits else cv2.CV_32F
-        self.norm = cv2.NORM_HAMMING if bits else cv2.NORM_L2SQR
+        self.type = cv2.CV_32S if self.bits else cv2.CV_32F
+        self.norm = cv2.NORM_HAMMING if self.bits else cv2.NORM_L2SQR
 
     def knn(self, part: slice, k: int) -> np.ndarray:
         return cv2.batchDistance(self.queries[part], self.base, self.type, normType=self.norm,
