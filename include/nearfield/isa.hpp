@@ -13,6 +13,7 @@ enum class Isa {
   avx2,       // Haswell, Zen
   avx512,     // Skylake-X: F, BW, DQ, VL
   avx512icl,  // Ice Lake, Zen 4: and VPOPCNTDQ, BITALG, VBMI2, VNNI
+  amx,        // Sapphire Rapids: and AMX-INT8
   neon,       // AArch64
 };
 

@@ -22,10 +22,14 @@ constexpr std::array<const MetricKernels* (*)(Isa), kMetricCount> kBuilt{
 
 std::vector<DistanceKernels> collect() {
   std::vector<DistanceKernels> tables;
+  Isa before = Isa::scalar;
   for (const Isa isa : available_isas()) {
     DistanceKernels& table = tables.emplace_back();
     table.isa = isa;
-    for (std::size_t m = 0; m < kMetricCount; ++m) table.metrics[m] = *kBuilt[m](isa);
+    // Tiles know no float64: with them go the vectors of the ISA before.
+    const Isa vectors = isa == Isa::amx ? before : isa;
+    for (std::size_t m = 0; m < kMetricCount; ++m) table.metrics[m] = *kBuilt[m](vectors);
+    before = isa;
   }
   return tables;
 }

@@ -5,17 +5,26 @@ namespace nearfield {
 void Candidates::start_dense(const Block& block) {
   block_ = block;
   dense_ = true;
+  keyed_ = false;
 }
 
 void Candidates::start_listed(const Block& block) {
   block_ = block;
   dense_ = false;
+  keyed_ = false;
   rows_.clear();
   // At once: growing by doubling would take twice what the plan counts.
   rows_.reserve(static_cast<std::size_t>(block.pairs()));
   ends_.clear();
   ends_.reserve(static_cast<std::size_t>(block.queries.size() + 1));
   ends_.push_back(0);
+}
+
+void Candidates::start_keyed(const Block& block) {
+  start_listed(block);
+  keyed_ = true;
+  keys_.clear();
+  keys_.reserve(static_cast<std::size_t>(block.pairs()));
 }
 
 std::int64_t Candidates::size() const {

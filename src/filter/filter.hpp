@@ -38,12 +38,21 @@ class Candidates {
   }
   void end_query() { ends_.push_back(rows_.size()); }
 
+  // The same, from a filter that knows the true keys: nobody need verify them.
+  void start_keyed(const Block& block);
+  void add(std::int64_t row, double key) {
+    add(row);
+    keys_.push_back(key);
+  }
+
   // Of a listed block, keeps the pairs for which keep(query, row).
   template <class Keep>
   void keep_if(const Keep& keep);
 
   const Block& block() const { return block_; }
   bool dense() const { return dense_; }
+  bool keyed() const { return keyed_; }
+  std::span<const double> keys() const { return keys_; }  // query by query, if keyed
   std::int64_t size() const;
 
   // The rows of a query, counted from the block's first; empty and meaningless if dense.
@@ -56,8 +65,10 @@ class Candidates {
  private:
   Block block_;
   bool dense_ = true;
+  bool keyed_ = false;
   std::vector<std::uint32_t> rows_;  // query by query
-  std::vector<std::size_t> ends_;    // where each query's rows end
+  std::vector<double> keys_;
+  std::vector<std::size_t> ends_;  // where each query's rows end
 };
 
 template <class Keep>
@@ -67,11 +78,14 @@ void Candidates::keep_if(const Keep& keep) {
   for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
     const std::int64_t query = block_.queries.begin + static_cast<std::int64_t>(i);
     for (; next < ends_[i + 1]; ++next) {
-      if (keep(query, block_.rows.begin + rows_[next])) rows_[kept++] = rows_[next];
+      if (!keep(query, block_.rows.begin + rows_[next])) continue;
+      if (keyed_) keys_[kept] = keys_[next];
+      rows_[kept++] = rows_[next];
     }
     ends_[i + 1] = kept;  // read above, as the end of this query, before it is moved
   }
   rows_.resize(kept);
+  if (keyed_) keys_.resize(kept);
 }
 
 class Filter {

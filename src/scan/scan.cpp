@@ -36,6 +36,12 @@ std::int64_t run_block(const Block& block, const RowSet& allowed, const Filter& 
   scratch.counts.considered += pairs;
   scratch.counts.verified += survivors;
   if (survivors == 0) return pairs;
+  if (scratch.candidates.keyed()) {
+    sink.consume(scratch.candidates, scratch.candidates.keys());
+    return pairs;
+  }
+  // At once: growing by doubling would take twice what the plan counts.
+  scratch.keys.reserve(static_cast<std::size_t>(block.pairs()));
   scratch.keys.resize(static_cast<std::size_t>(survivors));
   verifier.keys(scratch.candidates, scratch.thresholds, scratch.keys);
   sink.consume(scratch.candidates, scratch.keys);
@@ -62,10 +68,13 @@ ScanCounts scan(const ScanGrid& grid, const RowSet& allowed, const Filter& filte
         clip(grid.queries, grid.queries.begin + tile * grid.query_tile, grid.query_tile);
     const Range rows = clip(grid.rows, grid.rows.begin + part * part_rows, part_rows);
     Sink& own = part == 0 ? sink : *twins[static_cast<std::size_t>(part - 1)];
-    for (std::int64_t row = rows.begin; row < rows.end; row += grid.row_tile) {
-      const Block block{queries, clip(rows, row, grid.row_tile)};
+    std::int64_t size = grid.first_row_tile;
+    for (std::int64_t row = rows.begin; row < rows.end;) {
+      const Block block{queries, clip(rows, row, size)};
       monitor.advance(run_block(block, allowed, filter, verifier, own,
                                 scratch[static_cast<std::size_t>(worker)]));
+      row = block.rows.end;
+      size = std::min(2 * size, grid.row_tile);
     }
   });
 

@@ -28,6 +28,8 @@ void TopKSink::consume(const Candidates& candidates, std::span<const double> key
           of(query).offer(neighbor);
         }
       });
+  const Range queries = candidates.block().queries;
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) of(query).settle();
 }
 
 std::unique_ptr<Sink> TopKSink::twin() const {

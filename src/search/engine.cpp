@@ -79,12 +79,33 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.fixed_bytes = keeps.shared + static_cast<std::int64_t>(input_.filter.ids().size_bytes());
   shape.threads = resolve_threads(context_.threads);
   shape.memory_limit = context_.memory_limit;
+  choose_filter(shape, tuning);
   plan_ = make_plan(shape, tuning);
   plan_.isa = kernels_.isa;
-  plan_.filter = filter_.name() + allowed_text(input_);
+  plan_.filter =
+      (rounding_ ? RoundedFilter::name_of(tile_kernel(kernels_.isa)) : EveryRow().name()) +
+      allowed_text(input_);
+  first_row_tile_ = rounding_ ? std::min(tuning.tiles.first_rows, plan_.row_tile) : plan_.row_tile;
   plan_.pairs = pairs();
   plan_.kernel = kernel_name(input_.metric, input_.base.dtype(), kernels_.isa);
   plan_.selector = std::move(selector);
+}
+
+void Engine::choose_filter(SearchShape& shape, const Tuning& tuning) {
+  rounding_ = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
+                              input_.base.cols());
+  if (!rounding_) return;
+  SearchShape tiled = shape;
+  tiled.tiled = true;
+  tiled.base_filter_bytes = RoundedRows::bytes_per_row(shape.cols);
+  tiled.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
+  tiled.fixed_bytes += RoundedRows::fixed_bytes(shape.cols, shape.threads) +
+                       RoundedQueries::fixed_bytes(shape.cols) + fit_bytes(shape.cols);
+  if (tiles_pay(tiled, tuning)) {
+    shape = tiled;
+  } else {
+    rounding_.reset();
+  }
 }
 
 std::int64_t Engine::pairs() const {
@@ -123,18 +144,45 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
 
   const RowSource& base = input_.base;
   Matrix base_buffer = buffer_for(base, plan_.base_chunk);
+  std::optional<RoundedQueries> rounded;
   for (std::int64_t first = 0; first < base.rows(); first += plan_.base_chunk) {
     const Range chunk{first, std::min(first + plan_.base_chunk, base.rows())};
     if (batch.begin > 0 && allowed_.pairs_in({batch, chunk}) == 0) continue;
     const MatrixView rows = fetch(base, chunk, base_buffer, monitor);
     if (batch.begin == 0) check(rows, first, "base", monitor);
-    const MatrixVerifier verifier(input_.metric, kernels_, {queries, batch.begin}, {rows, first});
-    const ScanGrid grid{batch,          chunk,           plan_.query_tile,
-                        plan_.row_tile, plan_.row_parts, plan_.threads};
-    const ScanCounts counts = scan(grid, allowed_, filter_, verifier, sink, monitor);
-    counts_.considered += counts.considered;
-    counts_.verified += counts.verified;
+    if (rounding_ && !rounded) {
+      if (batch.begin == 0 && !rounding_->lossless) fit_rounding(*rounding_, rows);
+      rounded.emplace(*rounding_, tile_kernel(kernels_.isa), queries, batch.begin);
+    }
+    run_chunk({queries, batch.begin}, {rows, first}, rounded ? &*rounded : nullptr, sink, monitor);
   }
+}
+
+void Engine::run_chunk(MatrixVerifier::Piece queries, MatrixVerifier::Piece base,
+                       const RoundedQueries* rounded, Sink& sink, Monitor& monitor) {
+  const auto range = [](const MatrixVerifier::Piece& piece) {
+    return Range{piece.first, piece.first + piece.view.rows()};
+  };
+  const MatrixVerifier verifier(input_.metric, kernels_, queries, base);
+  const ScanGrid grid{.queries = range(queries),
+                      .rows = range(base),
+                      .query_tile = plan_.query_tile,
+                      .row_tile = plan_.row_tile,
+                      .first_row_tile = first_row_tile_,
+                      .row_parts = plan_.row_parts,
+                      .threads = plan_.threads};
+  ScanCounts counts;
+  if (rounded != nullptr) {
+    const TileKernel& kernel = tile_kernel(kernels_.isa);
+    const RoundedRows rows(*rounding_, kernel, base.view, base.first, plan_.threads, monitor);
+    const RoundedFilter filter(*rounding_, kernel, *rounded, rows);
+    exact_ = exact_ && filter.certified();
+    counts = scan(grid, allowed_, filter, verifier, sink, monitor);
+  } else {
+    counts = scan(grid, allowed_, EveryRow(), verifier, sink, monitor);
+  }
+  counts_.considered += counts.considered;
+  counts_.verified += counts.verified;
 }
 
 // In pieces, so that a cancelled search need not wait for the whole.

@@ -16,8 +16,10 @@
 #include "core/monitor.hpp"
 #include "distance/kernels.hpp"
 #include "filter/every_row.hpp"
+#include "filter/rounded/rounded_filter.hpp"
 #include "filter/row_set.hpp"
 #include "scan/scan.hpp"
+#include "search/matrix_verifier.hpp"
 #include "search/plan.hpp"
 
 namespace nearfield {
@@ -59,10 +61,15 @@ class Engine {
   // Ends the monitor.
   Stats run(Monitor& monitor, const MakeSink& make, const TakeSink& take);
 
-  bool exact() const { return filter_.certified(); }
+  // After a run.
+  bool exact() const { return exact_; }
 
  private:
+  // Tiles of rounded rows, where they are known and pay.
+  void choose_filter(SearchShape& shape, const Tuning& tuning);
   void run_batch(Range batch, Sink& sink, Monitor& monitor);
+  void run_chunk(MatrixVerifier::Piece queries, MatrixVerifier::Piece base,
+                 const RoundedQueries* rounded, Sink& sink, Monitor& monitor);
   void check(MatrixView rows, std::int64_t first, std::string_view what,
              const Monitor& monitor) const;
 
@@ -70,8 +77,10 @@ class Engine {
   const Context& context_;
   const DistanceKernels& kernels_;
   RowSet allowed_ = RowSet::all();
-  EveryRow filter_;
+  std::optional<Rounding> rounding_;  // empty: every row is verified
+  bool exact_ = true;
   Plan plan_;
+  std::int64_t first_row_tile_ = 1;
   ScanCounts counts_;
 };
 

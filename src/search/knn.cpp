@@ -118,12 +118,12 @@ Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions&
 
 Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
               const Context& context) {
-  return knn(queries, base, options, context, Tuning());
+  return knn(queries, base, options, context, default_tuning());
 }
 
 Plan plan_knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
               const Context& context) {
-  return plan_search(queries, base, options, context, Tuning()).plan();
+  return plan_search(queries, base, options, context, default_tuning()).plan();
 }
 
 std::vector<Neighbor> last_of(const Neighbors& found) {

@@ -40,6 +40,7 @@ void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> 
   std::size_t done = 0;
   for (std::int64_t query = block.queries.begin; query < block.queries.end; ++query) {
     const std::int64_t count = candidates.count_of(query);
+    if (count == 0) continue;
     const std::span<double> keys = out.subspan(done, static_cast<std::size_t>(count));
     done += keys.size();
     const std::byte* row = queries_.row(query);

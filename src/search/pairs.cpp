@@ -34,7 +34,7 @@ class PairSearch {
     const std::int64_t most = most_.value_or(0);
     checked_mul(most, kMostBytesPerPair, "bytes of the pairs");
     engine_.plan({.shared = PairCollection::bytes(most), .result = most * kResultBytes},
-                 options.count ? "closest pairs" : "all pairs within the radius", Tuning());
+                 options.count ? "closest pairs" : "all pairs within the radius", default_tuning());
   }
   PairSearch(const PairSearch&) = delete;
   PairSearch& operator=(const PairSearch&) = delete;

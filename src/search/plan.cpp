@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "filter/rounded/tile_kernel.hpp"
 
 namespace nearfield {
 namespace {
@@ -40,6 +41,22 @@ void choose_tiles(const SearchShape& shape, const Tuning& tuning, std::int64_t b
       std::clamp(pairs / plan.query_tile, std::int64_t{1}, std::max<std::int64_t>(shape.rows, 1));
 }
 
+// As above, for tiles: whole groups of queries and rows.
+void choose_whole_tiles(const SearchShape& shape, const TileTuning& tuning,
+                        std::int64_t tasks_per_thread, int halvings, Plan& plan) {
+  const auto fit = [](std::int64_t most, std::int64_t count, std::int64_t unit) {
+    return round_up(std::clamp(most, std::int64_t{1}, std::max<std::int64_t>(count, 1)), unit);
+  };
+  const std::int64_t pairs =
+      (tuning.block_values / std::max<std::int64_t>(shape.cols, 1)) >> halvings;
+  plan.row_tile =
+      fit(std::min({tuning.rows, kMostTileRows, pairs / kTileQueries}), shape.rows, kGroupRows);
+  // Fewer queries a tile rather than parts of the base, of which each begins without a threshold.
+  const std::int64_t even = divide_up(shape.queries, plan.threads * tasks_per_thread);
+  plan.query_tile =
+      fit(std::min({tuning.queries, pairs / plan.row_tile, even}), shape.queries, kTileQueries);
+}
+
 // Reading fewer at a time would cost more in calls than in bytes.
 std::int64_t least_chunk_rows(const SearchShape& shape) {
   const std::int64_t rows = kLeastChunkBytes / std::max<std::int64_t>(shape.base_row_bytes, 1);
@@ -59,19 +76,34 @@ std::int64_t row_parts(const Plan& plan, const Tuning& tuning, std::int64_t sink
   return std::clamp(wanted, std::int64_t{1}, std::max<std::int64_t>(most, 1));
 }
 
-[[noreturn]] void fail_memory(const SearchShape& shape, const Plan& plan, std::int64_t least) {
+[[noreturn]] void fail_memory(const SearchShape& shape, std::int64_t least) {
   fail(
       ErrorCode::memory_limit,
       "the search needs at least {} bytes ({} for the results of {} queries, {} for the work of {} "
       "threads) but the memory limit is {}: raise it, ask for fewer queries at a time or fewer "
       "results of each",
-      least, plan.result_bytes, shape.queries, least - plan.result_bytes, plan.threads,
+      least, shape.result_bytes, shape.queries, least - shape.result_bytes, shape.threads,
       *shape.memory_limit);
 }
 
-}  // namespace
+// Blocks, by how much a worker may take. Under a tight limit blocks shrink first: they cost speed,
+// not passes over the base.
+void choose_blocks(const SearchShape& shape, const Tuning& tuning, std::int64_t budget,
+                   Plan& plan) {
+  const std::int64_t least = shape.tiled ? kTileQueries * kGroupRows : kLeastBlockPairs;
+  for (int halvings = 0;; ++halvings) {
+    if (shape.tiled) {
+      choose_whole_tiles(shape, tuning.tiles, tuning.tasks_per_thread, halvings, plan);
+    } else {
+      choose_tiles(shape, tuning, tuning.block_pairs >> halvings, plan);
+    }
+    const bool fits = scratch_bytes(plan, shape) <= budget / 4;
+    if (fits || plan.query_tile * plan.row_tile <= least || halvings == 62) return;
+  }
+}
 
-Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
+// Empty if it does not fit the memory limit; then `least` says what it needs.
+std::optional<Plan> try_plan(const SearchShape& shape, const Tuning& tuning, std::int64_t& least) {
   Plan plan;
   plan.pairs = checked_mul(shape.queries, shape.rows, "queries x rows");
   plan.result_bytes = shape.result_bytes;
@@ -80,29 +112,24 @@ Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
   const std::int64_t budget = shape.memory_limit
                                   ? *shape.memory_limit - plan.result_bytes - shape.fixed_bytes
                                   : std::max(tuning.default_budget, plan.result_bytes);
-  // Under a tight limit blocks shrink first: they cost speed, not passes over the base.
-  std::int64_t block_pairs = tuning.block_pairs;
-  choose_tiles(shape, tuning, block_pairs, plan);
-  while (scratch_bytes(plan, shape) > budget / 4 && block_pairs > kLeastBlockPairs) {
-    choose_tiles(shape, tuning, block_pairs /= 2, plan);
-  }
+  choose_blocks(shape, tuning, budget, plan);
 
-  const std::int64_t query_bytes =
-      std::max<std::int64_t>(shape.sink_bytes + shape.query_buffer_bytes, 1);
+  const std::int64_t query_bytes = std::max<std::int64_t>(
+      shape.sink_bytes + shape.query_buffer_bytes + shape.query_filter_bytes, 1);
+  const std::int64_t row_bytes = shape.base_buffer_bytes + shape.base_filter_bytes;
   const std::int64_t least_chunk = least_chunk_rows(shape);
   const std::int64_t scratch = scratch_bytes(plan, shape) + kCallBytes;
-  const std::int64_t least = plan.result_bytes + shape.fixed_bytes + scratch + query_bytes +
-                             least_chunk * shape.base_buffer_bytes;
-  if (shape.memory_limit && least > *shape.memory_limit) fail_memory(shape, plan, least);
+  least = plan.result_bytes + shape.fixed_bytes + scratch + query_bytes + least_chunk * row_bytes;
+  if (shape.memory_limit && least > *shape.memory_limit) return std::nullopt;
 
   std::int64_t left = budget - scratch;
   plan.base_chunk = shape.rows;
-  if (shape.base_buffer_bytes > 0) {
+  if (row_bytes > 0) {
     // Half of what one query leaves; `least` has made sure that the least chunk fits too.
-    const std::int64_t bytes = std::min(tuning.chunk_bytes, (left - query_bytes) / 2);
-    plan.base_chunk =
-        std::clamp(bytes / shape.base_buffer_bytes, least_chunk, std::max(shape.rows, least_chunk));
-    left -= plan.base_chunk * shape.base_buffer_bytes;
+    const std::int64_t most = shape.base_buffer_bytes > 0 ? tuning.chunk_bytes : left;
+    const std::int64_t bytes = std::min(most, (left - query_bytes) / 2);
+    plan.base_chunk = std::clamp(bytes / row_bytes, least_chunk, std::max(shape.rows, least_chunk));
+    left -= plan.base_chunk * row_bytes;
   }
   plan.query_batch =
       std::clamp(left / query_bytes, std::int64_t{1}, std::max<std::int64_t>(shape.queries, 1));
@@ -110,9 +137,29 @@ Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
   plan.passes = divide_up(shape.queries, plan.query_batch);
   if (runs_inline(plan.query_batch * plan.base_chunk, shape, tuning)) plan.threads = 1;
   plan.row_parts = row_parts(plan, tuning, shape.sink_bytes, left);
-  plan.working_bytes = shape.fixed_bytes + scratch + plan.base_chunk * shape.base_buffer_bytes +
+  plan.working_bytes = shape.fixed_bytes + scratch + plan.base_chunk * row_bytes +
                        plan.query_batch * (query_bytes + (plan.row_parts - 1) * shape.sink_bytes);
   return plan;
+}
+
+}  // namespace
+
+Tuning& default_tuning() {
+  static Tuning tuning;
+  return tuning;
+}
+
+Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
+  std::int64_t least = 0;
+  const std::optional<Plan> plan = try_plan(shape, tuning, least);
+  if (!plan) fail_memory(shape, least);
+  return *plan;
+}
+
+bool tiles_pay(const SearchShape& shape, const Tuning& tuning) {
+  std::int64_t least = 0;
+  const std::optional<Plan> plan = try_plan(shape, tuning, least);
+  return plan && plan->query_batch >= tuning.tiles.least_queries;
 }
 
 }  // namespace nearfield

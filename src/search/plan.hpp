@@ -8,6 +8,15 @@
 
 namespace nearfield {
 
+// Of a search by tiles of bytes. Measured as below, 1,000,000 x 128 u8.
+struct TileTuning {
+  std::int64_t least_queries = 16;      // below, rounding the base costs more than it saves
+  std::int64_t queries = 512;           // of a block: 64 KiB at 128 columns
+  std::int64_t rows = 512;              // of a block: likewise
+  std::int64_t first_rows = 64;         // of the first block, all of whose pairs survive
+  std::int64_t block_values = 1 << 25;  // at most 40 ms a block, should all pairs survive
+};
+
 // Measured on two cores of a 5th-generation Xeon (48 KiB L1, 2 MiB L2), 100,000 x 128 f32.
 struct Tuning {
   std::int64_t block_pairs = 16'384;        // keys of a block: 128 KiB, beside the rows in L2
@@ -18,7 +27,11 @@ struct Tuning {
   std::int64_t tasks_per_thread = 4;          // so that the last task is a small part of the whole
   double nanoseconds_per_value = 0.25;        // of a row, to guess what is too small for threads
   double inline_below_nanoseconds = 100'000;  // an arena costs 18 us
+  TileTuning tiles;
 };
+
+// What a search uses that is not told otherwise. Tests change it between searches.
+Tuning& default_tuning();
 
 struct SearchShape {
   std::int64_t queries = 0;
@@ -30,10 +43,17 @@ struct SearchShape {
   std::int64_t base_row_bytes = 0;
   std::int64_t base_buffer_bytes = 0;   // a row; 0 if the base is in memory already
   std::int64_t query_buffer_bytes = 0;  // likewise
+  bool tiled = false;                   // filtered by tiles of rounded rows
+  std::int64_t base_filter_bytes = 0;   // a row, rounded
+  std::int64_t query_filter_bytes = 0;  // likewise
   std::int64_t fixed_bytes = 0;         // of the whole search: the list of allowed rows, say
   int threads = 1;
   std::optional<std::int64_t> memory_limit;
 };
+
+// Of a shape that is tiled: whether it fits, with enough queries at a time to be worth rounding the
+// base for them.
+bool tiles_pay(const SearchShape& shape, const Tuning& tuning);
 
 // Fills all of the plan but isa, filter, kernel and selector. Throws memory_limit.
 Plan make_plan(const SearchShape& shape, const Tuning& tuning);

@@ -37,7 +37,7 @@ Engine plan_search(const RowSource& queries, const RowSource& base, const Within
                 context);
   engine.plan({.sink_of_a_query = sizeof(std::vector<Neighbor>),
                .result = (queries.rows() + 1) * static_cast<std::int64_t>(sizeof(std::int64_t))},
-              "all within the radius", Tuning());
+              "all within the radius", default_tuning());
   return engine;
 }
 

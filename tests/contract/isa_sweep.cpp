@@ -13,17 +13,25 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "search/plan.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
 
 namespace nearfield::contract {
 namespace {
 
-constexpr std::array kEveryIsa = {Isa::scalar, Isa::ssse3,     Isa::avx2,
-                                  Isa::avx512, Isa::avx512icl, Isa::neon};
+constexpr std::array kEveryIsa = {Isa::scalar,    Isa::ssse3, Isa::avx2, Isa::avx512,
+                                  Isa::avx512icl, Isa::amx,   Isa::neon};
 
 std::atomic<std::int64_t> compared_with_oracle = 0;
 std::atomic<std::uint64_t> isas_compared = 0;  // bit i: the ISA of that number
+
+std::atomic<std::int64_t> compared_by_tiles = 0;
+
+// Every other search is small enough for tiles, so that both ways are compared.
+void use_tiles(bool also_for_few_queries) {
+  default_tuning().tiles.least_queries = also_for_few_queries ? 1 : Tuning().tiles.least_queries;
+}
 
 std::uint64_t bit_of(Isa isa) { return std::uint64_t{1} << static_cast<int>(isa); }
 
@@ -37,6 +45,8 @@ void count(std::string_view operation, const Plan& plan) {
     kernel.erase(colon, kernel.find('/') - colon);
   }
   ++compared_with_oracle;
+  compared_by_tiles += plan.filter.starts_with("int8 tiles") ? 1 : 0;
+  use_tiles(compared_with_oracle % 2 == 0);
   isas_compared |= bit_of(plan.isa);
   const std::scoped_lock lock(configurations_mutex);
   configurations.insert(fmt::format("{} {}", operation, kernel));
@@ -62,9 +72,9 @@ class LastLine final : public ::testing::Environment {
     }
     std::cout << fmt::format(
                      "ISAs tested:{}; operation x metric x type x ISA: {} configurations, in {} "
-                     "comparisons with the oracle\n",
+                     "comparisons with the oracle, {} of them by tiles\n",
                      names.empty() ? " none" : names, configurations.size(),
-                     compared_with_oracle.load())
+                     compared_with_oracle.load(), compared_by_tiles.load())
               << std::flush;
     // A whole run compares every ISA that CI requires; part of one need not.
     const char* const required = std::getenv("NEARFIELD_REQUIRE_ISAS");
@@ -72,6 +82,7 @@ class LastLine final : public ::testing::Environment {
     for (const Isa isa : parse_isa_list(required)) {
       EXPECT_NE(isas_compared & bit_of(isa), 0u) << to_string(isa) << " was never compared";
     }
+    EXPECT_GT(compared_by_tiles, compared_with_oracle / 20);
   }
 };
 

@@ -8,13 +8,14 @@
 #include <nearfield/isa.hpp>
 
 #include "core/fail.hpp"
+#include "device/cpu/amx.hpp"
 #include "device/targets.h"
 
 namespace nearfield {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames{"scalar", "ssse3",     "avx2",
-                                                 "avx512", "avx512icl", "neon"};
+constexpr std::array<std::string_view, 7> kNames{"scalar",    "ssse3", "avx2", "avx512",
+                                                 "avx512icl", "amx",   "neon"};
 
 std::string join(const std::vector<Isa>& isas) {
   std::string text;
@@ -42,6 +43,9 @@ std::vector<Isa> available_isas() {
   if (Isa::isa == Isa::scalar || (supported & (bit)) != 0) isas.push_back(Isa::isa);
   NEARFIELD_FOR_EACH_TARGET(NEARFIELD_ADD)
 #undef NEARFIELD_ADD
+  // A CPU that has tiles has AVX-512; a build that has not needs no tiles either.
+  const bool vectors = std::find(isas.begin(), isas.end(), Isa::avx512) != isas.end();
+  if (vectors && amx_is_usable()) isas.push_back(Isa::amx);
   return isas;
 }
 

@@ -76,7 +76,8 @@ TEST(Scan, AnyGridGivesTheDefinition) {
         for (const std::int64_t row_parts : {1, 2, 5}) {
           Monitor monitor(context, kQueries * kRows);
           TopKSink sink({0, kQueries}, 10);
-          const ScanGrid grid{{0, kQueries}, {0, kRows}, query_tile, row_tile, row_parts, threads};
+          const ScanGrid grid{{0, kQueries}, {0, kRows}, query_tile, row_tile,
+                              row_tile,      row_parts,  threads};
           const ScanCounts counts =
               scan(grid, RowSet::all(), PerfectFilter(), NumberVerifier(), sink, monitor);
           EXPECT_EQ(counts.considered, kQueries * kRows);
@@ -96,7 +97,7 @@ TEST(Scan, OneVirtualCallABlock) {
   Monitor monitor(context, kQueries * kRows);
   TopKSink sink({0, kQueries}, 10);
   const NumberVerifier verifier;
-  const ScanGrid grid{{0, kQueries}, {0, kRows}, 23, 500, 1, 1};
+  const ScanGrid grid{{0, kQueries}, {0, kRows}, 23, 500, 500, 1, 1};
   const ScanCounts counts = scan(grid, RowSet::all(), PerfectFilter(), verifier, sink, monitor);
   EXPECT_EQ(verifier.calls, 2);
   EXPECT_LT(counts.verified, counts.considered) << "the second block meets a threshold";

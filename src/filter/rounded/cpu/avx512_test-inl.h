@@ -1,0 +1,46 @@
+// Thresholds and comparisons with registers of 512 bits. Included inside a namespace.
+
+inline void round_thresholds(const TileJob& job, const GroupTerms& terms, std::int32_t* out) {
+  const __m512 loss = _mm512_set1_ps(terms.loss);
+  const __m512 length = _mm512_set1_ps(terms.length);
+  const __m512 most = _mm512_set1_ps(static_cast<float>(kLargestProduct));
+  for (std::int64_t q = 0; q < kTileQueries; q += 16) {
+    __m512 level = _mm512_loadu_ps(job.level + q);
+    level = _mm512_fmadd_ps(_mm512_loadu_ps(job.per_loss + q), loss, level);
+    level = _mm512_fmadd_ps(_mm512_loadu_ps(job.per_length + q), length, level);
+    // What is too small for an integer becomes the smallest.
+    _mm512_store_si512(out + q, _mm512_cvtps_epi32(_mm512_min_ps(level, most)));
+  }
+}
+
+inline void append(__m512i sums, __mmask16 found, std::int64_t first_row, std::int64_t query,
+                   TileJob& job) {
+  const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i rows =
+      _mm512_add_epi32(numbers, _mm512_set1_epi32(static_cast<std::int32_t>(first_row)));
+  const std::int64_t at = query * job.room + job.counts[query];
+  _mm512_storeu_si512(job.found_rows + at, _mm512_maskz_compress_epi32(found, rows));
+  _mm512_storeu_si512(job.found_sums + at, _mm512_maskz_compress_epi32(found, sums));
+  job.counts[query] += __builtin_popcount(found);
+}
+
+inline void collect(const std::int32_t* sums, const std::int32_t* thresholds, TileJob& job,
+                    std::int64_t first_row) {
+  for (std::int64_t first = 0; first < kTileQueries; first += 4) {
+    unsigned some = 0;
+    for (std::int64_t query = first; query < first + 4; ++query) {
+      const __m512i larger = _mm512_max_epi32(_mm512_load_si512(sums + query * kGroupRows),
+                                              _mm512_load_si512(sums + query * kGroupRows + 16));
+      some |= _mm512_cmpge_epi32_mask(larger, _mm512_set1_epi32(thresholds[query]));
+    }
+    if (__builtin_expect(some == 0, 1)) continue;
+    for (std::int64_t query = first; query < first + 4; ++query) {
+      const __m512i threshold = _mm512_set1_epi32(thresholds[query]);
+      for (std::int64_t half = 0; half < kGroupRows; half += 16) {
+        const __m512i sum = _mm512_load_si512(sums + query * kGroupRows + half);
+        const __mmask16 found = _mm512_cmpge_epi32_mask(sum, threshold);
+        if (found != 0) append(sum, found, first_row + half, query, job);
+      }
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// Centre and step by a sample of the rows: a poor choice costs survivors, never an answer.
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/decode.hpp"
+#include "filter/rounded/rounding.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::int64_t kSampleRows = 256;
+
+// The sample, row by row, as floats. Rows that are not usual are left out.
+std::vector<float> sample(const Rounding& rounding, MatrixView rows) {
+  const std::int64_t count = std::min(rows.rows(), kSampleRows);
+  std::vector<float> found;
+  found.reserve(static_cast<std::size_t>(count * rounding.cols));
+  std::vector<double> decoded(static_cast<std::size_t>(rounding.cols));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::byte* row = rows.row(i * rows.rows() / count);
+    if (!row_is_finite(rounding.base, row, rounding.cols)) continue;
+    decode_row(rounding.base, row, rounding.cols, decoded.data());
+    double squares = 0;
+    for (const double value : decoded) squares += value * value;
+    const double length = std::sqrt(squares);
+    if (!is_usual_length(length)) continue;
+    const double factor = rounding.unit ? 1 / length : 1;
+    for (const double value : decoded) found.push_back(static_cast<float>(value * factor));
+  }
+  return found;
+}
+
+void take_centre(Rounding& rounding, std::span<float> values) {
+  const auto cols = static_cast<std::size_t>(rounding.cols);
+  const std::size_t rows = values.size() / cols;
+  rounding.centre.assign(cols, 0);
+  double squares = 0;
+  for (std::size_t i = 0; i < cols && rows > 0; ++i) {
+    double sum = 0;
+    for (std::size_t row = 0; row < rows; ++row) sum += values[row * cols + i];
+    const auto centre = static_cast<float>(sum / static_cast<double>(rows));
+    for (std::size_t row = 0; row < rows; ++row) values[row * cols + i] -= centre;
+    rounding.centre[i] = centre;
+    squares += static_cast<double>(centre) * centre;
+  }
+  rounding.centre_length = std::sqrt(squares);
+}
+
+// Sum of the squares of what a step loses.
+double loss(std::span<const float> values, float step) {
+  double sum = 0;
+  for (const float value : values) {
+    const float whole = std::clamp(std::nearbyint(value / step), -kLargestByte, kLargestByte);
+    const double error = value - whole * step;
+    sum += error * error;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t fit_bytes(std::int64_t cols) {
+  return kSampleRows * cols * static_cast<std::int64_t>(sizeof(float)) +
+         cols * static_cast<std::int64_t>(sizeof(double) + sizeof(float));
+}
+
+void fit_rounding(Rounding& rounding, MatrixView rows) {
+  std::vector<float> values = sample(rounding, rows);
+  take_centre(rounding, values);
+  float largest = 0;
+  for (const float value : values) largest = std::max(largest, std::abs(value));
+  // A few values far from the rest are cut off, if the others gain more than these lose.
+  rounding.step = std::max(largest / kLargestByte, kLeastStep);
+  double least = loss(values, rounding.step);
+  for (const float part : {0.7F, 0.5F, 0.35F, 0.25F}) {
+    const float step = std::max(part * largest / kLargestByte, kLeastStep);
+    const double lost = loss(values, step);
+    if (lost >= least) continue;
+    least = lost;
+    rounding.step = step;
+  }
+}
+
+}  // namespace nearfield

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <nearfield/matrix.hpp>
+
+#include "core/aligned_array.hpp"
+#include "core/monitor.hpp"
+#include "filter/filter.hpp"
+#include "filter/rounded/rounding.hpp"
+#include "filter/rounded/tile_kernel.hpp"
+
+namespace nearfield {
+
+// Rows of a base in the layout of the tile kernels.
+class RoundedRows {
+ public:
+  // `first` is the number of the first row.
+  RoundedRows(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
+              std::int64_t first, int threads, Monitor& monitor);
+
+  // What it takes, beside what its making takes.
+  static std::int64_t bytes_per_row(std::int64_t cols);
+  static std::int64_t fixed_bytes(std::int64_t cols, int threads);
+
+  Range range() const { return range_; }
+  std::int64_t depth() const { return depth_; }
+
+  // Of the row, which begins a group.
+  const std::int8_t* values(std::int64_t row) const {
+    return values_.data() + (row - range_.begin) * depth_ * 4;
+  }
+  const std::int32_t* bias(std::int64_t row) const { return bias_.data() + (row - range_.begin); }
+  const GroupTerms* terms(std::int64_t row) const {
+    return terms_.data() + (row - range_.begin) / kGroupRows;
+  }
+  // The largest of each.
+  const GroupTerms& largest_terms() const { return largest_; }
+
+  // At least the length of any row, in the units of the values.
+  double longest() const { return longest_; }
+
+  // 1 if the sum of the row's squares is odd.
+  int odd(std::int64_t row) const {
+    const std::int64_t i = row - range_.begin;
+    return static_cast<int>(odd_[static_cast<std::size_t>(i / 32)] >> (i % 32)) & 1;
+  }
+
+ private:
+  void pack_group(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
+                  std::int64_t group, Rounder& rounder, std::int8_t* scratch);
+
+  Range range_;
+  std::int64_t depth_;
+  AlignedArray<std::int8_t> values_;
+  AlignedArray<std::int32_t> bias_;
+  std::vector<GroupTerms> terms_;
+  std::vector<std::uint32_t> odd_;
+  GroupTerms largest_;
+  double longest_ = 0;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,141 @@
+#include "filter/rounded/rounding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/decode.hpp"
+#include "filter/rounded/tile_kernel.hpp"
+
+namespace nearfield {
+namespace {
+
+// 128 * 128 * cols, what is added to it, and the sum of both must stay below kLargestProduct.
+constexpr std::int64_t kMostCols = 16'384;
+static_assert(128 * 128 * kMostCols * 3 < std::int64_t{kLargestProduct});
+
+bool bytes(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+
+float rounded_up(double x) {
+  return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
+}
+
+Rounded round_bytes(const std::byte* row, std::int64_t cols, std::int32_t offset,
+                    std::int8_t* out) {
+  Rounded rounded;
+  for (std::int64_t i = 0; i < cols; ++i) {
+    const auto value =
+        static_cast<std::int8_t>(static_cast<std::uint8_t>(row[i]) ^ static_cast<unsigned>(offset));
+    out[i] = value;
+    rounded.sum += value;
+    rounded.squares += value * value;
+  }
+  return rounded;
+}
+
+}  // namespace
+
+std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType base,
+                                        std::int64_t cols) {
+  if (base == DType::bits || cols == 0 || cols > kMostCols) return std::nullopt;
+  Rounding rounding;
+  rounding.base = base;
+  rounding.queries = queries;
+  rounding.cols = cols;
+  rounding.lossless = bytes(base) && queries == base;
+  switch (metric.metric) {
+    case Metric::sqeuclidean:
+    case Metric::euclidean:
+      return rounding;
+    case Metric::cosine:
+      rounding.lossless = false;
+      rounding.unit = true;
+      return rounding;
+    case Metric::inner_product:
+      rounding.form = Form::product;
+      return rounding;
+    default:
+      return std::nullopt;
+  }
+}
+
+Rounder::Rounder(const Rounding& rounding)
+    : rounding_(rounding),
+      decoded_(static_cast<std::size_t>(rounding.cols)),
+      values_(static_cast<std::size_t>(rounding.cols)) {}
+
+bool Rounder::load(DType dtype, const std::byte* row) {
+  decode_row(dtype, row, rounding_.cols, decoded_.data());
+  double squares = 0;
+  for (const double value : decoded_) squares += value * value;
+  const double length = std::sqrt(squares);
+  // A vector of zeros has no direction; it has a place and products.
+  const bool zero = length == 0 && !rounding_.unit;
+  if (!zero && !is_usual_length(length)) return false;
+  const double factor = rounding_.unit ? 1 / length : 1;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    values_[i] = static_cast<float>(decoded_[i] * factor);
+  }
+  return true;
+}
+
+Rounded Rounder::round(float step, double centre_length, std::int8_t* out) const {
+  constexpr float kRound = 0x1.8p23F;  // adding and taking it off rounds to an integer
+  const float inverse = 1 / step;
+  Rounded rounded;
+  double lost = 0;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const float scaled = std::clamp(values_[i] * inverse, -kLargestByte, kLargestByte);
+    const float whole = (scaled + kRound) - kRound;
+    const float error = values_[i] - whole * step;
+    lost += static_cast<double>(error) * error;
+    const auto byte = static_cast<std::int8_t>(static_cast<std::int32_t>(whole));
+    out[i] = byte;
+    rounded.sum += byte;
+    rounded.squares += byte * byte;
+  }
+  // Each value was rounded to a float, the centre taken off, and the error computed, each of them
+  // off by at most 2^-24 of something at most as long as the vector and the centre.
+  const double own = std::sqrt(static_cast<double>(rounded.squares)) + std::sqrt(lost) / step;
+  const double slack = 0x1p-21 * (own + centre_length / step) + kSlack;
+  rounded.loss = rounded_up(std::sqrt(lost) / step + slack);
+  rounded.length = rounded_up(own + slack);
+  rounded.step = step;
+  return rounded;
+}
+
+Rounded Rounder::row(const std::byte* row, std::int8_t* out) {
+  if (rounding_.lossless) return round_bytes(row, rounding_.cols, rounding_.offset(), out);
+  const bool finite = row_is_finite(rounding_.base, row, rounding_.cols);
+  if (!finite || !load(rounding_.base, row)) {
+    std::memset(out, 0, static_cast<std::size_t>(rounding_.cols));
+    return {.kind = finite ? Rounded::Kind::always : Rounded::Kind::never};
+  }
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] -= rounding_.centre[i];
+  return round(rounding_.step, rounding_.centre_length, out);
+}
+
+Rounded Rounder::query(const std::byte* query, std::int8_t* out) {
+  if (rounding_.lossless) return round_bytes(query, rounding_.cols, rounding_.offset(), out);
+  const bool finite = row_is_finite(rounding_.queries, query, rounding_.cols);
+  if (!finite || !load(rounding_.queries, query)) {
+    std::memset(out, 0, static_cast<std::size_t>(rounding_.cols));
+    return {.kind = finite ? Rounded::Kind::always : Rounded::Kind::never};
+  }
+  if (rounding_.form == Form::distance) {
+    for (std::size_t i = 0; i < values_.size(); ++i) values_[i] -= rounding_.centre[i];
+    return round(rounding_.step, rounding_.centre_length, out);
+  }
+  float largest = kLeastStep * kLargestByte;
+  double with_centre = 0;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    largest = std::max(largest, std::abs(values_[i]));
+    with_centre += static_cast<double>(values_[i]) * rounding_.centre[i];
+  }
+  Rounded rounded = round(largest / kLargestByte, 0, out);
+  rounded.product_with_centre = with_centre;
+  return rounded;
+}
+
+}  // namespace nearfield

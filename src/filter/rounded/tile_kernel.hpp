@@ -1,0 +1,74 @@
+// Products of rounded queries and rounded rows, and which of them are large enough.
+//
+// One layout for every ISA. Rows: 16 make a block; of block b, byte [k][r][j] is value 4 k + j of
+// row r, so that 64 bytes hold four values of each of its rows: a row of an AMX tile, a register of
+// VNNI, two of AVX2. Two blocks make a group, which shares what its rows lose by rounding. Queries:
+// one after the other, zero-padded to a multiple of 64 values. What lies behind a row's last value
+// may be anything: the query has zeros there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <nearfield/isa.hpp>
+
+namespace nearfield {
+
+inline constexpr std::int64_t kBlockRows = 16;
+inline constexpr std::int64_t kGroupRows = 2 * kBlockRows;
+inline constexpr std::int64_t kTileQueries = 32;
+inline constexpr std::int64_t kMostTileRows = 512;  // of a job
+inline constexpr std::int64_t kTileBytes = 1024;    // of an AMX tile; read at a time behind a block
+inline constexpr std::int64_t kDepthBytes = 64;     // of a row in a tile
+
+// Products, and all that is added to them, stay below this.
+inline constexpr std::int32_t kLargestProduct = 1 << 30;
+
+// What a group's rows have in common, for the thresholds.
+struct GroupTerms {
+  float loss = 0;
+  float length = 0;
+};
+
+// A pair is found if
+//   sum of query[i] * row[i] + bias[row] >=
+//       level[query] + per_loss[query] * loss + per_length[query] * length
+// where the right side is rounded to an integer, up or down. A level of -infinity finds every row,
+// one of +infinity none.
+struct TileJob {
+  const std::byte* queries;   // kTileQueries of them, in the kernel's form
+  std::int64_t query_stride;  // bytes
+  const std::int8_t* rows;
+  const std::int32_t* bias;
+  const GroupTerms* terms;
+  std::int64_t groups;
+  std::int64_t depth;  // of a row: groups of four values
+  const float* level;  // kTileQueries of each
+  const float* per_loss;
+  const float* per_length;
+
+  // Of query q, its finds are at q * room. Rows are counted from the first of the job.
+  std::uint32_t* found_rows;
+  std::int32_t* found_sums;  // the left side
+  std::int64_t room;         // at least 32 more than there are rows
+  std::int64_t counts[kTileQueries];
+};
+
+enum class QueryForm {
+  bytes,
+  // VNNI multiplies unsigned by signed bytes: 128 is added to each, and 128 times the sum of a
+  // row's values is taken off its bias.
+  offset_bytes,
+  words,  // 16 bits each, for what has no product of bytes
+};
+
+struct TileKernel {
+  const char* name;
+  QueryForm form;
+  void (*run)(TileJob& job);
+};
+
+// The kernel of an ISA that is available here.
+const TileKernel& tile_kernel(Isa isa);
+
+}  // namespace nearfield

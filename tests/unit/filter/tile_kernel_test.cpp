@@ -1,0 +1,178 @@
+#include "filter/rounded/tile_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "core/aligned_array.hpp"
+#include "core/checked.hpp"
+#include "tests/oracle/data.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Random bytes, the extremes often among them, and what is expected of them.
+struct Problem {
+  Problem(std::int64_t cols, std::int64_t groups, std::uint64_t seed)
+      : cols(cols), groups(groups), random(seed) {
+    queries.resize(static_cast<std::size_t>(kTileQueries * cols));
+    rows.resize(static_cast<std::size_t>(groups * kGroupRows * cols));
+    for (auto* values : {&queries, &rows}) {
+      for (std::int8_t& value : *values) value = any_byte();
+    }
+    for (std::int64_t row = 0; row < groups * kGroupRows; ++row) {
+      bias.push_back(static_cast<std::int32_t>(random() % 2001) - 1000);
+    }
+    for (std::int64_t group = 0; group < groups; ++group) {
+      terms.push_back({static_cast<float>(random() % 5), static_cast<float>(random() % 7)});
+    }
+    for (std::int64_t query = 0; query < kTileQueries; ++query) {
+      level.push_back(static_cast<float>(static_cast<int>(random() % 200'001) - 100'000));
+      per_loss.push_back(-static_cast<float>(random() % 100));
+      per_length.push_back(-static_cast<float>(random() % 100));
+    }
+    level[3] = kInfinity;
+    level[4] = -kInfinity;
+  }
+
+  std::int8_t any_byte() {
+    const auto draw = random() % 16;
+    if (draw == 0) return -128;
+    return draw == 1 ? std::int8_t{127} : static_cast<std::int8_t>(random() % 256);
+  }
+
+  std::int32_t sum(std::int64_t query, std::int64_t row) const {
+    std::int32_t total = bias[static_cast<std::size_t>(row)];
+    for (std::int64_t i = 0; i < cols; ++i) {
+      total += queries[static_cast<std::size_t>(query * cols + i)] *
+               rows[static_cast<std::size_t>(row * cols + i)];
+    }
+    return total;
+  }
+
+  // Whole numbers throughout, so that no kernel rounds.
+  bool found(std::int64_t query, std::int64_t row) const {
+    const auto q = static_cast<std::size_t>(query);
+    const GroupTerms& own = terms[static_cast<std::size_t>(row / kGroupRows)];
+    return static_cast<float>(sum(query, row)) >=
+           level[q] + per_loss[q] * own.loss + per_length[q] * own.length;
+  }
+
+  std::int64_t cols;
+  std::int64_t groups;
+  std::mt19937_64 random;
+  std::vector<std::int8_t> queries, rows;
+  std::vector<std::int32_t> bias;
+  std::vector<GroupTerms> terms;
+  std::vector<float> level, per_loss, per_length;
+};
+
+// The problem as a kernel reads it; what lies behind a row's values is 0x55.
+struct Packed {
+  Packed(const Problem& problem, const TileKernel& kernel)
+      : depth(divide_up(problem.cols, 4)),
+        stride(round_up(problem.cols, kDepthBytes) * (kernel.form == QueryForm::words ? 2 : 1)),
+        queries(kTileQueries * stride),
+        rows(problem.groups * kGroupRows * depth * 4 + kTileBytes),
+        bias(problem.groups * kGroupRows) {
+    std::fill_n(queries.data(), kTileQueries * stride, std::byte{});
+    std::fill_n(rows.data(), problem.groups * kGroupRows * depth * 4 + kTileBytes,
+                std::int8_t{0x55});
+    for (std::int64_t query = 0; query < kTileQueries; ++query) {
+      for (std::int64_t i = 0; i < problem.cols; ++i) {
+        put(kernel.form, problem.queries[static_cast<std::size_t>(query * problem.cols + i)],
+            queries.data() + query * stride, i);
+      }
+    }
+    for (std::int64_t row = 0; row < problem.groups * kGroupRows; ++row) {
+      std::int32_t sum = 0;
+      for (std::int64_t i = 0; i < problem.cols; ++i) {
+        const std::int8_t value = problem.rows[static_cast<std::size_t>(row * problem.cols + i)];
+        rows[row / kBlockRows * depth * 64 + i / 4 * 64 + row % kBlockRows * 4 + i % 4] = value;
+        sum += value;
+      }
+      bias[row] = problem.bias[static_cast<std::size_t>(row)] -
+                  (kernel.form == QueryForm::offset_bytes ? 128 * sum : 0);
+    }
+  }
+
+  static void put(QueryForm form, std::int8_t value, std::byte* query, std::int64_t i) {
+    if (form == QueryForm::words) {
+      const std::int16_t wide = value;
+      __builtin_memcpy(query + 2 * i, &wide, 2);
+    } else {
+      query[i] = static_cast<std::byte>(value + (form == QueryForm::offset_bytes ? 128 : 0));
+    }
+  }
+
+  std::int64_t depth;
+  std::int64_t stride;
+  AlignedArray<std::byte> queries;
+  AlignedArray<std::int8_t> rows;
+  AlignedArray<std::int32_t> bias;
+};
+
+void expect_the_definition(const Problem& problem, Isa isa) {
+  const TileKernel& kernel = tile_kernel(isa);
+  Packed packed(problem, kernel);
+  const std::int64_t room = problem.groups * kGroupRows + 32;
+  std::vector<std::uint32_t> rows(static_cast<std::size_t>(kTileQueries * room));
+  std::vector<std::int32_t> sums(rows.size());
+  TileJob job{.queries = packed.queries.data(),
+              .query_stride = packed.stride,
+              .rows = packed.rows.data(),
+              .bias = packed.bias.data(),
+              .terms = problem.terms.data(),
+              .groups = problem.groups,
+              .depth = packed.depth,
+              .level = problem.level.data(),
+              .per_loss = problem.per_loss.data(),
+              .per_length = problem.per_length.data(),
+              .found_rows = rows.data(),
+              .found_sums = sums.data(),
+              .room = room,
+              .counts = {}};
+  kernel.run(job);
+  for (std::int64_t query = 0; query < kTileQueries; ++query) {
+    std::vector<std::pair<std::uint32_t, std::int32_t>> want;
+    std::vector<std::pair<std::uint32_t, std::int32_t>> got;
+    for (std::int64_t row = 0; row < problem.groups * kGroupRows; ++row) {
+      if (problem.found(query, row)) {
+        want.emplace_back(static_cast<std::uint32_t>(row), problem.sum(query, row));
+      }
+    }
+    for (std::int64_t i = 0; i < job.counts[query]; ++i) {
+      const auto at = static_cast<std::size_t>(query * room + i);
+      got.emplace_back(rows[at], sums[at]);
+    }
+    ASSERT_EQ(got, want) << kernel.name << ", " << problem.cols << " columns, query " << query;
+  }
+}
+
+TEST(TileKernel, FindsWhatItsDefinitionSays) {
+  for (const Isa isa : available_isas()) {
+    for (const std::int64_t cols : {1, 3, 4, 5, 17, 63, 64, 65, 128, 200, 777}) {
+      for (const std::int64_t groups : {1, 2, 5}) {
+        expect_the_definition(Problem(cols, groups, static_cast<std::uint64_t>(cols * 10 + groups)),
+                              isa);
+      }
+    }
+  }
+}
+
+TEST(TileKernel, TheLargestSumsDoNotOverflow) {
+  constexpr std::int64_t kMostCols = 16'384;
+  Problem problem(kMostCols, 1, 1);
+  std::fill(problem.queries.begin(), problem.queries.end(), std::int8_t{-128});
+  std::fill(problem.rows.begin(), problem.rows.end(), std::int8_t{-128});
+  for (const Isa isa : available_isas()) expect_the_definition(problem, isa);
+}
+
+}  // namespace
+}  // namespace nearfield
