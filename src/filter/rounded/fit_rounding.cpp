@@ -1,6 +1,7 @@
 // Centre and step by a sample of the rows: a poor choice costs survivors, never an answer.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -59,28 +60,47 @@ double loss(std::span<const float> values, float step) {
   return sum;
 }
 
+struct Step {
+  float step;
+  double lost;
+};
+
+// A few values far from the rest are cut off, if the others gain more than these lose.
+Step best_step(std::span<const float> values) {
+  float largest = 0;
+  for (const float value : values) largest = std::max(largest, std::abs(value));
+  Step best{0, std::numeric_limits<double>::infinity()};
+  for (const float part : {1.0F, 0.7F, 0.5F, 0.35F, 0.25F}) {
+    const float step = std::max(part * largest / kLargestByte, kLeastStep);
+    const double lost = loss(values, step);
+    if (lost < best.lost) best = {step, lost};
+  }
+  return best;
+}
+
 }  // namespace
 
 std::int64_t fit_bytes(std::int64_t cols) {
   return kSampleRows * cols * static_cast<std::int64_t>(sizeof(float)) +
-         cols * static_cast<std::int64_t>(sizeof(double) + sizeof(float));
+         cols * static_cast<std::int64_t>(sizeof(double) + 3 * sizeof(float));
 }
 
 void fit_rounding(Rounding& rounding, MatrixView rows) {
+  // Rotating takes about as long as rounding: it must halve what is lost, in squares.
+  constexpr double kWorthwhile = 0.5;
   std::vector<float> values = sample(rounding, rows);
   take_centre(rounding, values);
-  float largest = 0;
-  for (const float value : values) largest = std::max(largest, std::abs(value));
-  // A few values far from the rest are cut off, if the others gain more than these lose.
-  rounding.step = std::max(largest / kLargestByte, kLeastStep);
-  double least = loss(values, rounding.step);
-  for (const float part : {0.7F, 0.5F, 0.35F, 0.25F}) {
-    const float step = std::max(part * largest / kLargestByte, kLeastStep);
-    const double lost = loss(values, step);
-    if (lost >= least) continue;
-    least = lost;
-    rounding.step = step;
+  Step best = best_step(values);
+  Rotation rotation(rounding.cols);
+  const auto cols = static_cast<std::size_t>(rounding.cols);
+  for (std::size_t row = 0; row < values.size(); row += cols) {
+    rotation.apply(std::span(values).subspan(row, cols));
   }
+  if (const Step rotated = best_step(values); rotated.lost < kWorthwhile * best.lost) {
+    best = rotated;
+    rounding.rotation = std::move(rotation);
+  }
+  rounding.step = best.step;
 }
 
 }  // namespace nearfield

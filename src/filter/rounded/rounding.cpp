@@ -80,6 +80,11 @@ bool Rounder::load(DType dtype, const std::byte* row) {
   return true;
 }
 
+void Rounder::centre_and_rotate() {
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] -= rounding_.centre[i];
+  if (rounding_.rotation) rounding_.rotation->apply(values_);
+}
+
 Rounded Rounder::round(float step, double centre_length, std::int8_t* out) const {
   constexpr float kRound = 0x1.8p23F;  // adding and taking it off rounds to an integer
   const float inverse = 1 / step;
@@ -97,8 +102,9 @@ Rounded Rounder::round(float step, double centre_length, std::int8_t* out) const
   }
   // Each value was rounded to a float, the centre taken off, and the error computed, each of them
   // off by at most 2^-24 of something at most as long as the vector and the centre.
+  const double relative = 0x1p-21 + (rounding_.rotation ? kRotationError : 0);
   const double own = std::sqrt(static_cast<double>(rounded.squares)) + std::sqrt(lost) / step;
-  const double slack = 0x1p-21 * (own + centre_length / step) + kSlack;
+  const double slack = relative * (own + centre_length / step) + kSlack;
   rounded.loss = rounded_up(std::sqrt(lost) / step + slack);
   rounded.length = rounded_up(own + slack);
   rounded.step = step;
@@ -112,7 +118,7 @@ Rounded Rounder::row(const std::byte* row, std::int8_t* out) {
     std::memset(out, 0, static_cast<std::size_t>(rounding_.cols));
     return {.kind = finite ? Rounded::Kind::always : Rounded::Kind::never};
   }
-  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] -= rounding_.centre[i];
+  centre_and_rotate();
   return round(rounding_.step, rounding_.centre_length, out);
 }
 
@@ -124,15 +130,16 @@ Rounded Rounder::query(const std::byte* query, std::int8_t* out) {
     return {.kind = finite ? Rounded::Kind::always : Rounded::Kind::never};
   }
   if (rounding_.form == Form::distance) {
-    for (std::size_t i = 0; i < values_.size(); ++i) values_[i] -= rounding_.centre[i];
+    centre_and_rotate();
     return round(rounding_.step, rounding_.centre_length, out);
   }
-  float largest = kLeastStep * kLargestByte;
   double with_centre = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    largest = std::max(largest, std::abs(values_[i]));
     with_centre += static_cast<double>(values_[i]) * rounding_.centre[i];
   }
+  if (rounding_.rotation) rounding_.rotation->apply(values_);
+  float largest = kLeastStep * kLargestByte;
+  for (const float value : values_) largest = std::max(largest, std::abs(value));
   Rounded rounded = round(largest / kLargestByte, 0, out);
   rounded.product_with_centre = with_centre;
   return rounded;

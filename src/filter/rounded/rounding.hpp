@@ -8,6 +8,8 @@
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
+#include "filter/rounded/rotation.hpp"
+
 namespace nearfield {
 
 // What is compared: distances between two vectors, or their products.
@@ -25,12 +27,13 @@ struct Rounding {
   bool lossless = false;
   std::int32_t offset() const { return lossless && base == DType::u8 ? 128 : 0; }
 
-  // Else: a vector is scaled to length 1 (for cosine), the centre is taken off, and each value is
-  // rounded to a multiple of the step. Queries of the product form keep the centre and have a step
-  // of their own.
+  // Else: a vector is scaled to length 1 (for cosine), the centre is taken off, it is rotated, and
+  // each value is rounded to a multiple of the step. Queries of the product form keep the centre
+  // and have a step of their own.
   bool unit = false;
   std::vector<float> centre;
   double centre_length = 0;
+  std::optional<Rotation> rotation;
   float step = 1;
 };
 
@@ -39,7 +42,7 @@ struct Rounding {
 std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType base,
                                         std::int64_t cols);
 
-// Sets centre and step by a sample of the rows. Takes so many bytes.
+// Sets centre, rotation and step by a sample of the rows. Takes so many bytes.
 void fit_rounding(Rounding& rounding, MatrixView rows);
 std::int64_t fit_bytes(std::int64_t cols);
 
@@ -84,6 +87,7 @@ class Rounder {
  private:
   // False if a number is too large or too small for the bounds.
   bool load(DType dtype, const std::byte* row);
+  void centre_and_rotate();
   Rounded round(float step, double centre_length, std::int8_t* out) const;
 
   const Rounding& rounding_;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/decode.hpp"
 #include "tests/oracle/data.hpp"
@@ -11,20 +14,55 @@
 namespace nearfield {
 namespace {
 
-// How far a vector is from what its bytes stand for, in steps.
-double true_loss(const Rounding& rounding, const std::vector<double>& values,
-                 const Rounded& rounded, const std::vector<std::int8_t>& bytes, bool centred) {
-  long double squares = 0;
-  for (const double value : values) squares += static_cast<long double>(value) * value;
-  const long double length = rounding.unit ? std::sqrt(squares) : 1;
-  long double lost = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const long double centre = centred ? static_cast<long double>(rounding.centre[i]) : 0;
-    const long double error =
-        values[i] / length - centre - static_cast<long double>(bytes[i]) * rounded.step;
-    lost += error * error;
+using Exact = long double;
+
+Exact product(const std::vector<Exact>& a, const std::vector<Exact>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), Exact{0});
+}
+
+// A vector, what its bytes say, and what is known of them.
+struct Vector {
+  std::vector<Exact> values;
+  std::vector<std::int8_t> bytes;
+  Rounded rounded;
+};
+
+Vector round(const Rounding& rounding, const std::byte* row, bool query) {
+  const auto cols = static_cast<std::size_t>(rounding.cols);
+  Vector vector{{}, std::vector<std::int8_t>(cols), {}};
+  std::vector<double> decoded(cols);
+  decode_row(rounding.base, row, rounding.cols, decoded.data());
+  vector.values.assign(decoded.begin(), decoded.end());
+  Rounder rounder(rounding);
+  vector.rounded =
+      query ? rounder.query(row, vector.bytes.data()) : rounder.row(row, vector.bytes.data());
+  if (rounding.unit && vector.rounded.kind == Rounded::Kind::usual) {
+    const Exact length = std::sqrt(product(vector.values, vector.values));
+    for (Exact& value : vector.values) value /= length;
   }
-  return static_cast<double>(std::sqrt(lost) / rounded.step);
+  return vector;
+}
+
+// The theorem of docs/exactness.md, in steps: what the bytes say is off by no more than the losses.
+void expect_bound(const Rounding& rounding, const Vector& query, const Vector& row) {
+  Exact bytes = 0;
+  Exact distance = 0;
+  Exact centre = 0;
+  for (std::size_t i = 0; i < row.values.size(); ++i) {
+    bytes += Exact{1} * query.bytes[i] * row.bytes[i];
+    distance += (query.values[i] - row.values[i]) * (query.values[i] - row.values[i]);
+    centre += query.values[i] * rounding.centre[i];
+  }
+  if (rounding.form == Form::distance) {
+    const Exact rounded = std::sqrt(query.rounded.squares + row.rounded.squares - 2 * bytes);
+    EXPECT_LE(std::abs(std::sqrt(distance) / rounding.step - rounded),
+              Exact{query.rounded.loss} + row.rounded.loss);
+  } else {
+    const Exact scale = Exact{rounding.step} * query.rounded.step;
+    EXPECT_LE(std::abs((product(query.values, row.values) - centre) / scale - bytes),
+              Exact{query.rounded.length} * row.rounded.loss +
+                  Exact{query.rounded.loss} * row.rounded.length);
+  }
 }
 
 struct Case {
@@ -32,39 +70,60 @@ struct Case {
   DType dtype;
 };
 
+constexpr Case kCases[] = {
+    {Metric::sqeuclidean, DType::f32},   {Metric::sqeuclidean, DType::f64},
+    {Metric::cosine, DType::f32},        {Metric::cosine, DType::u8},
+    {Metric::inner_product, DType::f16}, {Metric::inner_product, DType::bf16}};
+
 TEST(Rounding, LosesNoMoreThanItSays) {
   std::int64_t usual = 0;
-  for (const Case& one : {Case{Metric::sqeuclidean, DType::f32},
-                          {Metric::sqeuclidean, DType::f64},
-                          {Metric::cosine, DType::f32},
-                          {Metric::cosine, DType::u8},
-                          {Metric::inner_product, DType::f16},
-                          {Metric::inner_product, DType::bf16}}) {
+  int rotations = 0;
+  for (const Case& one : kCases) {
     for (const data::Kind kind : data::kinds()) {
-      const Matrix rows = data::make_matrix({kind, one.dtype, 200, 48, 1});
-      auto rounding = choose_rounding(one.metric, one.dtype, one.dtype, 48);
-      ASSERT_TRUE(rounding);
-      ASSERT_FALSE(rounding->lossless);
-      fit_rounding(*rounding, rows);
-      Rounder rounder(*rounding);
-      std::vector<std::int8_t> bytes(48);
-      std::vector<double> values(48);
-      for (std::int64_t row = 0; row < rows.rows(); ++row) {
-        decode_row(one.dtype, rows.row(row), 48, values.data());
-        for (const bool query : {false, true}) {
-          const Rounded rounded = query ? rounder.query(rows.row(row), bytes.data())
-                                        : rounder.row(rows.row(row), bytes.data());
-          if (rounded.kind != Rounded::Kind::usual) continue;
-          ++usual;
-          const bool centred = !query || rounding->form == Form::distance;
-          EXPECT_LE(true_loss(*rounding, values, rounded, bytes, centred), rounded.loss)
-              << to_string(one.metric) << " " << to_string(one.dtype) << " "
-              << data::to_string(kind) << " row " << row << " query " << query;
+      for (const std::int64_t cols : {3, 48, 64}) {
+        const Matrix rows = data::make_matrix({kind, one.dtype, 60, cols, 1});
+        auto rounding = choose_rounding(one.metric, one.dtype, one.dtype, cols);
+        ASSERT_TRUE(rounding);
+        ASSERT_FALSE(rounding->lossless);
+        fit_rounding(*rounding, rows);
+        rotations += rounding->rotation ? 1 : 0;
+        std::vector<Vector> base;
+        for (std::int64_t row = 0; row < rows.rows(); ++row) {
+          base.push_back(round(*rounding, rows.row(row), false));
+        }
+        SCOPED_TRACE(fmt::format("{} {} {} {}", to_string(one.metric), to_string(one.dtype),
+                                 data::to_string(kind), cols));
+        for (std::int64_t row = 0; row < rows.rows(); row += 7) {
+          const Vector query = round(*rounding, rows.row(row), true);
+          for (const Vector& other : base) {
+            if (query.rounded.kind != Rounded::Kind::usual) continue;
+            if (other.rounded.kind != Rounded::Kind::usual) continue;
+            ++usual;
+            expect_bound(*rounding, query, other);
+          }
         }
       }
     }
   }
-  EXPECT_GT(usual, 20'000);  // most are, or nothing was tested
+  EXPECT_GT(usual, 50'000);  // most are, or nothing was tested
+  EXPECT_GT(rotations, 10);
+}
+
+TEST(Rotation, KeepsLengthsAndSpreadsOneDimension) {
+  for (const std::size_t cols : {1, 2, 3, 64, 100, 768}) {
+    const Rotation rotation(static_cast<std::int64_t>(cols));
+    std::vector<float> values(cols);
+    values[cols / 2] = 1;
+    rotation.apply(values);
+    double squares = 0;
+    float largest = 0;
+    for (const float value : values) {
+      squares += static_cast<double>(value) * value;
+      largest = std::max(largest, std::abs(value));
+    }
+    EXPECT_NEAR(squares, 1, 1e-5);
+    EXPECT_LE(largest, 6 / std::sqrt(static_cast<float>(cols))) << cols;
+  }
 }
 
 TEST(Rounding, OrdinaryVectorsLoseLittle) {
