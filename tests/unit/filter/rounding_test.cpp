@@ -110,7 +110,7 @@ TEST(Rounding, LosesNoMoreThanItSays) {
 }
 
 TEST(Rotation, KeepsLengthsAndSpreadsOneDimension) {
-  for (const std::size_t cols : {1, 2, 3, 64, 100, 768}) {
+  for (const std::size_t cols : {1U, 2U, 3U, 64U, 100U, 768U}) {
     const Rotation rotation(static_cast<std::int64_t>(cols));
     std::vector<float> values(cols);
     values[cols / 2] = 1;
