@@ -23,7 +23,9 @@ struct alignas(64) TileConfig {
 // Tiles 0 to 3 hold the sums of two times 16 queries and two blocks, 4 and 5 the queries, 6 and 7
 // the blocks. The bias is loaded with a stride of 0: the same 16 numbers for each query.
 struct Products {
-  inline void run(const TileJob& job, std::int64_t group, std::int32_t* sums) const {
+  template <class Meanwhile>
+  static inline void run(const TileJob& job, std::int64_t group, const Meanwhile& meanwhile,
+                         std::int32_t* sums) {
     const std::int64_t block_bytes = job.depth * kDepthBytes;
     const std::int8_t* left = job.rows + group * 2 * block_bytes;
     const std::int8_t* right = left + block_bytes;
@@ -44,6 +46,7 @@ struct Products {
       _tile_dpbssd(2, 5, 6);
       _tile_dpbssd(3, 5, 7);
     }
+    meanwhile();
     constexpr std::int64_t kStride = kGroupRows * sizeof(std::int32_t);
     _tile_stored(0, sums, kStride);
     _tile_stored(1, sums + 16, kStride);
