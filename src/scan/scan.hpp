@@ -18,8 +18,8 @@ struct ScanGrid {
   std::int64_t row_tile = 1;
   // Of the first block, which no threshold guards yet; each one after it has twice as many rows.
   std::int64_t first_row_tile = 1;
-  std::int64_t row_parts =
-      1;  // parts of the rows that run side by side, each with a sink of its own
+  // Parts of the rows that run side by side, each with a sink of its own.
+  std::int64_t row_parts = 1;
   int threads = 1;
 };
 

@@ -1,9 +1,11 @@
 #include "search/engine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "core/checked.hpp"
+#include "core/float_environment.hpp"
 #include "core/tasks.hpp"
 #include "search/check_rows.hpp"
 #include "search/matrix_verifier.hpp"
@@ -35,6 +37,15 @@ std::string allowed_text(const SearchInput& input) {
   if (input.meets == Meets::other_rows) text += ", not itself";
   if (input.meets == Meets::later_rows) text += ", each pair once";
   return text;
+}
+
+// At most so many rows may be found.
+std::int64_t allowed_rows(const RowFilter& filter, std::int64_t rows) {
+  if (filter.kind() == RowFilter::Kind::list) return std::ssize(filter.ids());
+  if (filter.kind() != RowFilter::Kind::bitset) return rows;
+  std::int64_t count = 0;
+  for (const std::uint64_t word : filter.words()) count += std::popcount(word);
+  return count;
 }
 
 // Rows of a source: in place if it is in memory, else read to the buffer.
@@ -85,7 +96,9 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   plan_.filter =
       (rounding_ ? RoundedFilter::name_of(tile_kernel(kernels_.isa)) : EveryRow().name()) +
       allowed_text(input_);
-  first_row_tile_ = rounding_ ? std::min(tuning.tiles.first_rows, plan_.row_tile) : plan_.row_tile;
+  first_row_tile_ = rounding_
+                        ? std::min(round_up(tuning.tiles.first_rows, kGroupRows), plan_.row_tile)
+                        : plan_.row_tile;
   plan_.pairs = pairs();
   plan_.kernel = kernel_name(input_.metric, input_.base.dtype(), kernels_.isa);
   plan_.selector = std::move(selector);
@@ -95,12 +108,17 @@ void Engine::choose_filter(SearchShape& shape, const Tuning& tuning) {
   rounding_ = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
                               input_.base.cols());
   if (!rounding_) return;
+  if (!rounding_->lossless && shape.rows < tuning.tiles.least_rows) return rounding_.reset();
+  if (shape.rows / tuning.tiles.most_forbidden > allowed_rows(input_.filter, shape.rows)) {
+    return rounding_.reset();
+  }
   SearchShape tiled = shape;
   tiled.tiled = true;
   tiled.base_filter_bytes = RoundedRows::bytes_per_row(shape.cols);
   tiled.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
   tiled.fixed_bytes += RoundedRows::fixed_bytes(shape.cols, shape.threads) +
-                       RoundedQueries::fixed_bytes(shape.cols) + fit_bytes(shape.cols);
+                       RoundedQueries::fixed_bytes(shape.cols, shape.threads) +
+                       fit_bytes(shape.cols);
   if (tiles_pay(tiled, tuning)) {
     shape = tiled;
   } else {
@@ -151,8 +169,10 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
     const MatrixView rows = fetch(base, chunk, base_buffer, monitor);
     if (batch.begin == 0) check(rows, first, "base", monitor);
     if (rounding_ && !rounded) {
-      if (batch.begin == 0 && !rounding_->lossless) fit_rounding(*rounding_, rows);
-      rounded.emplace(*rounding_, tile_kernel(kernels_.isa), queries, batch.begin);
+      const DefaultFloats floats;
+      if (batch.begin == 0 && !rounding_->lossless) fit_rounding(*rounding_, rows, monitor);
+      rounded.emplace(*rounding_, tile_kernel(kernels_.isa), queries, batch.begin, plan_.threads,
+                      monitor);
     }
     run_chunk({queries, batch.begin}, {rows, first}, rounded ? &*rounded : nullptr, sink, monitor);
   }

@@ -30,7 +30,11 @@ std::atomic<std::int64_t> compared_by_tiles = 0;
 
 // Every other search is small enough for tiles, so that both ways are compared.
 void use_tiles(bool also_for_few_queries) {
-  default_tuning().tiles.least_queries = also_for_few_queries ? 1 : Tuning().tiles.least_queries;
+  default_tuning().tiles = Tuning().tiles;
+  if (!also_for_few_queries) return;
+  default_tuning().tiles.least_queries = 1;
+  default_tuning().tiles.least_rows = 0;
+  default_tuning().tiles.most_forbidden = std::int64_t{1} << 40;
 }
 
 std::uint64_t bit_of(Isa isa) { return std::uint64_t{1} << static_cast<int>(isa); }

@@ -99,8 +99,8 @@ Config any_config(DType query_type, DType base_type) {
                                    RowFilter::Kind::list};
   constexpr std::array kThreads = {1, 2, 7};
   Config config{};
-  config.queries = any_side(query_type, 25);
-  config.base = any_side(base_type, 400);
+  config.queries = any_side(query_type, 70);
+  config.base = any_side(base_type, 700);
   config.kind = one_of(data::kinds());
   config.metric = one_of(metrics_for(base_type));
   config.d = 1 + below(base_type == DType::bits ? 1500 : 140);

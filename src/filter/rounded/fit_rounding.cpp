@@ -12,24 +12,26 @@ namespace nearfield {
 namespace {
 
 constexpr std::int64_t kSampleRows = 256;
+constexpr std::int64_t kSampleValues = 1 << 18;  // a few milliseconds
+
+std::int64_t sample_rows(std::int64_t cols) {
+  return std::clamp<std::int64_t>(kSampleValues / cols, 1, kSampleRows);
+}
 
 // The sample, row by row, as floats. Rows that are not usual are left out.
 std::vector<float> sample(const Rounding& rounding, MatrixView rows) {
-  const std::int64_t count = std::min(rows.rows(), kSampleRows);
-  std::vector<float> found;
-  found.reserve(static_cast<std::size_t>(count * rounding.cols));
-  std::vector<double> decoded(static_cast<std::size_t>(rounding.cols));
+  const std::int64_t count = std::min(rows.rows(), sample_rows(rounding.cols));
+  const auto cols = static_cast<std::size_t>(rounding.cols);
+  std::vector<float> found(static_cast<std::size_t>(count) * cols);
+  std::vector<double> decoded(cols);
+  std::size_t used = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::byte* row = rows.row(i * rows.rows() / count);
     if (!row_is_finite(rounding.base, row, rounding.cols)) continue;
     decode_row(rounding.base, row, rounding.cols, decoded.data());
-    double squares = 0;
-    for (const double value : decoded) squares += value * value;
-    const double length = std::sqrt(squares);
-    if (!is_usual_length(length)) continue;
-    const double factor = rounding.unit ? 1 / length : 1;
-    for (const double value : decoded) found.push_back(static_cast<float>(value * factor));
+    if (to_floats(rounding, decoded, std::span(found).subspan(used, cols))) used += cols;
   }
+  found.resize(used);
   return found;
 }
 
@@ -52,9 +54,9 @@ void take_centre(Rounding& rounding, std::span<float> values) {
 // Sum of the squares of what a step loses.
 double loss(std::span<const float> values, float step) {
   double sum = 0;
+  const float inverse = 1 / step;
   for (const float value : values) {
-    const float whole = std::clamp(std::nearbyint(value / step), -kLargestByte, kLargestByte);
-    const double error = value - whole * step;
+    const double error = value - to_byte(value * inverse) * step;
     sum += error * error;
   }
   return sum;
@@ -81,16 +83,18 @@ Step best_step(std::span<const float> values) {
 }  // namespace
 
 std::int64_t fit_bytes(std::int64_t cols) {
-  return kSampleRows * cols * static_cast<std::int64_t>(sizeof(float)) +
+  return sample_rows(cols) * cols * static_cast<std::int64_t>(sizeof(float)) +
          cols * static_cast<std::int64_t>(sizeof(double) + 3 * sizeof(float));
 }
 
-void fit_rounding(Rounding& rounding, MatrixView rows) {
+void fit_rounding(Rounding& rounding, MatrixView rows, const Monitor& monitor) {
   // Rotating takes about as long as rounding: it must halve what is lost, in squares.
   constexpr double kWorthwhile = 0.5;
   std::vector<float> values = sample(rounding, rows);
+  monitor.check();
   take_centre(rounding, values);
   Step best = best_step(values);
+  monitor.check();
   Rotation rotation(rounding.cols);
   const auto cols = static_cast<std::size_t>(rounding.cols);
   for (std::size_t row = 0; row < values.size(); row += cols) {

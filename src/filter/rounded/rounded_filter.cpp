@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -25,7 +26,7 @@ struct RoundedFilter::Room {
 
   std::array<float, kTileQueries> level;
   std::array<float, kTileQueries> per_loss;
-  std::array<float, kTileQueries> per_length;
+  std::array<float, kTileQueries> per_other;
   std::array<std::uint32_t, kTileQueries * kRowsPerQuery> rows;
   std::array<std::int32_t, kTileQueries * kRowsPerQuery> sums;
   TileJob job;
@@ -35,7 +36,7 @@ struct RoundedFilter::Room {
 struct RoundedFilter::Bound {
   double level = -kInfinity;
   double per_loss = 0;
-  double per_length = 0;
+  double per_other = 0;
 };
 
 std::string RoundedFilter::name_of(const TileKernel& kernel) {
@@ -43,8 +44,9 @@ std::string RoundedFilter::name_of(const TileKernel& kernel) {
 }
 
 RoundedFilter::Bound RoundedFilter::bound(const Rounded& query, double threshold) const {
-  if (query.kind == Rounded::Kind::never || threshold == -kInfinity) return {.level = kInfinity};
+  if (query.kind == Rounded::Kind::never) return {.level = kInfinity};
   if (query.kind == Rounded::Kind::always || threshold == kInfinity) return {};
+  if (threshold == -kInfinity) return {.level = kInfinity};  // no product of usual vectors is
   return rounding_.form == Form::distance ? distance_bound(query, threshold)
                                           : product_bound(query, threshold);
 }
@@ -60,7 +62,7 @@ RoundedFilter::Bound RoundedFilter::distance_bound(const Rounded& query, double 
   if (squared < 0) return {.level = kInfinity};
   const double most = std::sqrt(squared) * (1 + relative) / rounding_.step + query.loss + kSlack;
   if (!(most < kUseless)) return {};
-  return {.level = (query.squares - most * most) / 2, .per_loss = -most, .per_length = 0};
+  return {.level = (query.squares - most * most) / 2, .per_loss = -most, .per_other = -1};
 }
 
 // q x >= -threshold, where q x = q c + q y, y is what is rounded, and
@@ -76,8 +78,9 @@ RoundedFilter::Bound RoundedFilter::product_bound(const Rounded& query, double t
   const double error =
       static_cast<double>(rounding_.cols + 16) * 0x1p-46 * length * rows_.longest();
   const double level = (-threshold - query.product_with_centre - error) / step;
-  if (!(std::abs(level) < kUseless)) return level > 0 ? Bound{.level = kInfinity} : Bound{};
-  return {.level = level, .per_loss = -query.length, .per_length = -query.loss};
+  // Also if it is large: what rows lose may be as large.
+  if (!(std::abs(level) < kUseless)) return {};
+  return {.level = level, .per_loss = -query.length, .per_other = -query.loss};
 }
 
 // The sum is an integer below 2^30, and so exact is all that follows.
@@ -97,18 +100,14 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
     if (const std::int64_t query = queries.begin + i; query < queries.end) {
       found = bound(queries_.of(query),
                     thresholds[static_cast<std::size_t>(query - block.queries.begin)]);
-      // (T + L)^2 / 2 = T^2 / 2 + T L + L^2 / 2, of which the last is taken for the largest L.
-      if (rounding_.form == Form::distance && !rounding_.lossless) {
-        found.level -= 0.5 * static_cast<double>(largest.loss) * largest.loss;
-      }
       if (std::isfinite(found.level)) {
         found.level -= 1 + kRelative * (std::abs(found.level) - found.per_loss * largest.loss -
-                                        found.per_length * largest.length);
+                                        found.per_other * largest.other);
       }
     }
     room.level[static_cast<std::size_t>(i)] = static_cast<float>(found.level);
     room.per_loss[static_cast<std::size_t>(i)] = static_cast<float>(found.per_loss);
-    room.per_length[static_cast<std::size_t>(i)] = static_cast<float>(found.per_length);
+    room.per_other[static_cast<std::size_t>(i)] = static_cast<float>(found.per_other);
   }
   room.job = {.queries = queries_.values(queries.begin),
               .query_stride = queries_.stride(),
@@ -119,7 +118,7 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
               .depth = rows_.depth(),
               .level = room.level.data(),
               .per_loss = room.per_loss.data(),
-              .per_length = room.per_length.data(),
+              .per_other = room.per_other.data(),
               .found_rows = room.rows.data(),
               .found_sums = room.sums.data(),
               .room = Room::kRowsPerQuery,
@@ -129,6 +128,7 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
 
 void RoundedFilter::survivors(const Block& block, std::span<const double> thresholds,
                               Candidates& out) const {
+  assert(block.rows.size() <= kMostTileRows && rows_.begins_group(block.rows.begin));
   Room room;
   if (rounding_.lossless) {
     out.start_keyed(block);

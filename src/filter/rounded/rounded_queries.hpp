@@ -6,6 +6,7 @@
 #include <nearfield/matrix.hpp>
 
 #include "core/aligned_array.hpp"
+#include "core/monitor.hpp"
 #include "filter/filter.hpp"
 #include "filter/rounded/rounding.hpp"
 #include "filter/rounded/tile_kernel.hpp"
@@ -17,10 +18,10 @@ class RoundedQueries {
  public:
   // `first` is the number of the first query.
   RoundedQueries(const Rounding& rounding, const TileKernel& kernel, MatrixView queries,
-                 std::int64_t first);
+                 std::int64_t first, int threads, const Monitor& monitor);
 
   static std::int64_t bytes_per_query(std::int64_t cols);
-  static std::int64_t fixed_bytes(std::int64_t cols);
+  static std::int64_t fixed_bytes(std::int64_t cols, int threads);
 
   std::int64_t stride() const { return stride_; }
   const std::byte* values(std::int64_t query) const {

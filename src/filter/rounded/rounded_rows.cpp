@@ -4,13 +4,14 @@
 #include <cstring>
 
 #include "core/checked.hpp"
+#include "core/float_environment.hpp"
 #include "core/tasks.hpp"
 
 namespace nearfield {
 namespace {
 
-// A task: 2,048 rows, some 100 us.
-constexpr std::int64_t kGroupsPerTask = 64;
+// Rounded between two looks at the cancel token: some milliseconds.
+constexpr std::int64_t kValuesPerTask = 1 << 19;
 
 std::int64_t depth_of(std::int64_t cols) { return divide_up(cols, 4); }
 
@@ -55,21 +56,24 @@ RoundedRows::RoundedRows(const Rounding& rounding, const TileKernel& kernel, Mat
   terms_.resize(static_cast<std::size_t>(groups));
   odd_.resize(static_cast<std::size_t>(groups));
   std::memset(values_.data() + groups * kGroupRows * depth_ * 4, 0, kTileBytes);
-  run_tasks(divide_up(groups, kGroupsPerTask), threads, [&](std::int64_t task, int) {
+  const std::int64_t per_task =
+      std::max<std::int64_t>(kValuesPerTask / (kGroupRows * depth_ * 4), 1);
+  run_tasks(divide_up(groups, per_task), threads, [&](std::int64_t task, int) {
     monitor.check();
+    const DefaultFloats floats;
     std::vector<std::int8_t> scratch(static_cast<std::size_t>(kGroupRows * depth_ * 4));
     Rounder rounder(rounding);
-    const std::int64_t end = std::min((task + 1) * kGroupsPerTask, groups);
-    for (std::int64_t group = task * kGroupsPerTask; group < end; ++group) {
+    const std::int64_t end = std::min((task + 1) * per_task, groups);
+    for (std::int64_t group = task * per_task; group < end; ++group) {
       pack_group(rounding, kernel, rows, group, rounder, scratch.data());
     }
   });
   // Group by group, so that it does not depend on threads.
   for (const GroupTerms& terms : terms_) {
     largest_.loss = std::max(largest_.loss, terms.loss);
-    largest_.length = std::max(largest_.length, terms.length);
+    largest_.other = std::max(largest_.other, terms.other);
   }
-  longest_ = static_cast<double>(largest_.length) * rounding.step + rounding.centre_length;
+  longest_ = static_cast<double>(largest_.other) * rounding.step + rounding.centre_length;
 }
 
 void RoundedRows::pack_group(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
@@ -88,7 +92,8 @@ void RoundedRows::pack_group(const Rounding& rounding, const TileKernel& kernel,
     bias_[row] = bias_of(rounding, kernel, rounded);
     odd |= static_cast<std::uint32_t>(rounded.squares & 1) << i;
     terms.loss = std::max(terms.loss, rounded.loss);
-    terms.length = std::max(terms.length, rounded.length);
+    const bool distance = rounding.form == Form::distance;
+    terms.other = std::max(terms.other, distance ? rounded.half_square : rounded.length);
   }
   terms_[static_cast<std::size_t>(group)] = terms;
   odd_[static_cast<std::size_t>(group)] = odd;

@@ -24,10 +24,11 @@ class RoundedRows {
   static std::int64_t bytes_per_row(std::int64_t cols);
   static std::int64_t fixed_bytes(std::int64_t cols, int threads);
 
-  Range range() const { return range_; }
   std::int64_t depth() const { return depth_; }
 
-  // Of the row, which begins a group.
+  bool begins_group(std::int64_t row) const { return (row - range_.begin) % kGroupRows == 0; }
+
+  // Of a row that begins a group.
   const std::int8_t* values(std::int64_t row) const {
     return values_.data() + (row - range_.begin) * depth_ * 4;
   }

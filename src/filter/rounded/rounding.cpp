@@ -36,6 +36,20 @@ Rounded round_bytes(const std::byte* row, std::int64_t cols, std::int32_t offset
 
 }  // namespace
 
+bool to_floats(const Rounding& rounding, std::span<const double> decoded, std::span<float> values) {
+  double squares = 0;
+  for (const double value : decoded) squares += value * value;
+  const double length = std::sqrt(squares);
+  // A vector of zeros has no direction; it has a place and products.
+  const bool zero = length == 0 && !rounding.unit;
+  if (!zero && !is_usual_length(length)) return false;
+  const double factor = rounding.unit ? 1 / length : 1;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(decoded[i] * factor);
+  }
+  return true;
+}
+
 std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType base,
                                         std::int64_t cols) {
   if (base == DType::bits || cols == 0 || cols > kMostCols) return std::nullopt;
@@ -67,17 +81,7 @@ Rounder::Rounder(const Rounding& rounding)
 
 bool Rounder::load(DType dtype, const std::byte* row) {
   decode_row(dtype, row, rounding_.cols, decoded_.data());
-  double squares = 0;
-  for (const double value : decoded_) squares += value * value;
-  const double length = std::sqrt(squares);
-  // A vector of zeros has no direction; it has a place and products.
-  const bool zero = length == 0 && !rounding_.unit;
-  if (!zero && !is_usual_length(length)) return false;
-  const double factor = rounding_.unit ? 1 / length : 1;
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    values_[i] = static_cast<float>(decoded_[i] * factor);
-  }
-  return true;
+  return to_floats(rounding_, decoded_, values_);
 }
 
 void Rounder::centre_and_rotate() {
@@ -86,13 +90,11 @@ void Rounder::centre_and_rotate() {
 }
 
 Rounded Rounder::round(float step, double centre_length, std::int8_t* out) const {
-  constexpr float kRound = 0x1.8p23F;  // adding and taking it off rounds to an integer
   const float inverse = 1 / step;
   Rounded rounded;
   double lost = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    const float scaled = std::clamp(values_[i] * inverse, -kLargestByte, kLargestByte);
-    const float whole = (scaled + kRound) - kRound;
+    const float whole = to_byte(values_[i] * inverse);
     const float error = values_[i] - whole * step;
     lost += static_cast<double>(error) * error;
     const auto byte = static_cast<std::int8_t>(static_cast<std::int32_t>(whole));
@@ -106,36 +108,43 @@ Rounded Rounder::round(float step, double centre_length, std::int8_t* out) const
   const double own = std::sqrt(static_cast<double>(rounded.squares)) + std::sqrt(lost) / step;
   const double slack = relative * (own + centre_length / step) + kSlack;
   rounded.loss = rounded_up(std::sqrt(lost) / step + slack);
+  rounded.half_square = rounded_up(0.5 * static_cast<double>(rounded.loss) * rounded.loss);
   rounded.length = rounded_up(own + slack);
   rounded.step = step;
   return rounded;
 }
 
+Rounded Rounder::unusual(Rounded::Kind kind, std::int8_t* out) const {
+  std::memset(out, 0, static_cast<std::size_t>(rounding_.cols));
+  Rounded rounded;
+  rounded.kind = kind;
+  return rounded;
+}
+
 Rounded Rounder::row(const std::byte* row, std::int8_t* out) {
   if (rounding_.lossless) return round_bytes(row, rounding_.cols, rounding_.offset(), out);
-  const bool finite = row_is_finite(rounding_.base, row, rounding_.cols);
-  if (!finite || !load(rounding_.base, row)) {
-    std::memset(out, 0, static_cast<std::size_t>(rounding_.cols));
-    return {.kind = finite ? Rounded::Kind::always : Rounded::Kind::never};
-  }
+  if (!row_is_finite(rounding_.base, row, rounding_.cols))
+    return unusual(Rounded::Kind::never, out);
+  if (!load(rounding_.base, row)) return unusual(Rounded::Kind::always, out);
   centre_and_rotate();
-  return round(rounding_.step, rounding_.centre_length, out);
+  const Rounded rounded = round(rounding_.step, rounding_.centre_length, out);
+  const double most = kMostLoss * std::sqrt(static_cast<double>(rounding_.cols));
+  return rounded.loss <= most ? rounded : unusual(Rounded::Kind::always, out);
 }
 
 Rounded Rounder::query(const std::byte* query, std::int8_t* out) {
   if (rounding_.lossless) return round_bytes(query, rounding_.cols, rounding_.offset(), out);
-  const bool finite = row_is_finite(rounding_.queries, query, rounding_.cols);
-  if (!finite || !load(rounding_.queries, query)) {
-    std::memset(out, 0, static_cast<std::size_t>(rounding_.cols));
-    return {.kind = finite ? Rounded::Kind::always : Rounded::Kind::never};
+  if (!row_is_finite(rounding_.queries, query, rounding_.cols)) {
+    return unusual(Rounded::Kind::never, out);
   }
+  if (!load(rounding_.queries, query)) return unusual(Rounded::Kind::always, out);
   if (rounding_.form == Form::distance) {
     centre_and_rotate();
     return round(rounding_.step, rounding_.centre_length, out);
   }
   double with_centre = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    with_centre += static_cast<double>(values_[i]) * rounding_.centre[i];
+    with_centre += decoded_[i] * rounding_.centre[i];
   }
   if (rounding_.rotation) rounding_.rotation->apply(values_);
   float largest = kLeastStep * kLargestByte;

@@ -1,13 +1,16 @@
 // How vectors become bytes, and what is known of the loss. docs/exactness.md has the proof.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
+#include "core/monitor.hpp"
 #include "filter/rounded/rotation.hpp"
 
 namespace nearfield {
@@ -43,7 +46,7 @@ std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType 
                                         std::int64_t cols);
 
 // Sets centre, rotation and step by a sample of the rows. Takes so many bytes.
-void fit_rounding(Rounding& rounding, MatrixView rows);
+void fit_rounding(Rounding& rounding, MatrixView rows, const Monitor& monitor);
 std::int64_t fit_bytes(std::int64_t cols);
 
 inline constexpr float kLargestByte = 127;
@@ -54,6 +57,20 @@ inline constexpr float kLeastStep = 1e-15F;
 // Squares and sums of the numbers of such a vector neither overflow nor vanish in a float.
 inline bool is_usual_length(double length) { return length > 1e-15 && length < 1e15; }
 
+// Steps that a value may lose on average before its vector is no longer worth a bound: half of what
+// a byte holds.
+inline constexpr double kMostLoss = 64;
+
+// A vector as floats, of length 1 if the rounding wants it so. False if a number is too large or
+// too small for the bounds.
+bool to_floats(const Rounding& rounding, std::span<const double> decoded, std::span<float> values);
+
+// The nearest integer of a byte: adding and taking off a number makes a float round.
+inline float to_byte(float steps) {
+  constexpr float kRound = 0x1.8p23F;
+  return (std::clamp(steps, -kLargestByte, kLargestByte) + kRound) - kRound;
+}
+
 // Added to bounds, in steps: more than what vanishes below the smallest numbers of a float.
 inline constexpr double kSlack = 1e-4;
 
@@ -62,13 +79,14 @@ struct Rounded {
   enum class Kind : std::uint8_t {
     usual,
     never,   // not finite: it is in no answer
-    always,  // its numbers are too large or too small for the bounds: it is a candidate
+    always,  // its numbers are too large or too small for useful bounds: it is a candidate
   };
   Kind kind = Kind::usual;
   std::int32_t sum = 0;      // of its bytes
   std::int32_t squares = 0;  // of them
   // In steps, and rounded up: how far it is from what its bytes stand for, and from zero.
   float loss = 0;
+  float half_square = 0;  // of the loss
   float length = 0;
   float step = 1;
   double product_with_centre = 0;  // of a query of the product form
@@ -85,9 +103,9 @@ class Rounder {
   Rounded query(const std::byte* query, std::int8_t* out);
 
  private:
-  // False if a number is too large or too small for the bounds.
   bool load(DType dtype, const std::byte* row);
   void centre_and_rotate();
+  Rounded unusual(Rounded::Kind kind, std::int8_t* out) const;
   Rounded round(float step, double centre_length, std::int8_t* out) const;
 
   const Rounding& rounding_;

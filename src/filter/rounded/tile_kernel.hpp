@@ -27,12 +27,12 @@ inline constexpr std::int32_t kLargestProduct = 1 << 30;
 // What a group's rows have in common, for the thresholds.
 struct GroupTerms {
   float loss = 0;
-  float length = 0;
+  float other = 0;  // of distances half the square of the loss, of products the length
 };
 
 // A pair is found if
 //   sum of query[i] * row[i] + bias[row] >=
-//       level[query] + per_loss[query] * loss + per_length[query] * length
+//       level[query] + per_loss[query] * loss + per_other[query] * other
 // where the right side is rounded to an integer, up or down. A level of -infinity finds every row,
 // one of +infinity none.
 struct TileJob {
@@ -45,7 +45,7 @@ struct TileJob {
   std::int64_t depth;  // of a row: groups of four values
   const float* level;  // kTileQueries of each
   const float* per_loss;
-  const float* per_length;
+  const float* per_other;
 
   // Of query q, its finds are at q * room. Rows are counted from the first of the job.
   std::uint32_t* found_rows;

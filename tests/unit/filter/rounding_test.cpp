@@ -76,6 +76,8 @@ constexpr Case kCases[] = {
     {Metric::inner_product, DType::f16}, {Metric::inner_product, DType::bf16}};
 
 TEST(Rounding, LosesNoMoreThanItSays) {
+  const Context context;
+  const Monitor monitor(context, 1);
   std::int64_t usual = 0;
   int rotations = 0;
   for (const Case& one : kCases) {
@@ -85,7 +87,7 @@ TEST(Rounding, LosesNoMoreThanItSays) {
         auto rounding = choose_rounding(one.metric, one.dtype, one.dtype, cols);
         ASSERT_TRUE(rounding);
         ASSERT_FALSE(rounding->lossless);
-        fit_rounding(*rounding, rows);
+        fit_rounding(*rounding, rows, monitor);
         rotations += rounding->rotation ? 1 : 0;
         std::vector<Vector> base;
         for (std::int64_t row = 0; row < rows.rows(); ++row) {
@@ -129,7 +131,9 @@ TEST(Rotation, KeepsLengthsAndSpreadsOneDimension) {
 TEST(Rounding, OrdinaryVectorsLoseLittle) {
   const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::f32, 500, 128, 1});
   auto rounding = choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, 128);
-  fit_rounding(*rounding, rows);
+  const Context context;
+  const Monitor monitor(context, 1);
+  fit_rounding(*rounding, rows, monitor);
   Rounder rounder(*rounding);
   std::vector<std::int8_t> bytes(128);
   for (std::int64_t row = 0; row < rows.rows(); ++row) {

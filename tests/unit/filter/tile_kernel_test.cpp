@@ -35,7 +35,7 @@ struct Problem {
     for (std::int64_t query = 0; query < kTileQueries; ++query) {
       level.push_back(static_cast<float>(static_cast<int>(random() % 200'001) - 100'000));
       per_loss.push_back(-static_cast<float>(random() % 100));
-      per_length.push_back(-static_cast<float>(random() % 100));
+      per_other.push_back(-static_cast<float>(random() % 100));
     }
     level[3] = kInfinity;
     level[4] = -kInfinity;
@@ -61,7 +61,7 @@ struct Problem {
     const auto q = static_cast<std::size_t>(query);
     const GroupTerms& own = terms[static_cast<std::size_t>(row / kGroupRows)];
     return static_cast<float>(sum(query, row)) >=
-           level[q] + per_loss[q] * own.loss + per_length[q] * own.length;
+           level[q] + per_loss[q] * own.loss + per_other[q] * own.other;
   }
 
   std::int64_t cols;
@@ -70,7 +70,7 @@ struct Problem {
   std::vector<std::int8_t> queries, rows;
   std::vector<std::int32_t> bias;
   std::vector<GroupTerms> terms;
-  std::vector<float> level, per_loss, per_length;
+  std::vector<float> level, per_loss, per_other;
 };
 
 // The problem as a kernel reads it; what lies behind a row's values is 0x55.
@@ -133,7 +133,7 @@ void expect_the_definition(const Problem& problem, Isa isa) {
               .depth = packed.depth,
               .level = problem.level.data(),
               .per_loss = problem.per_loss.data(),
-              .per_length = problem.per_length.data(),
+              .per_other = problem.per_other.data(),
               .found_rows = rows.data(),
               .found_sums = sums.data(),
               .room = room,

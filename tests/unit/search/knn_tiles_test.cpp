@@ -37,6 +37,7 @@ TEST(KnnTiles, AnySizeGivesTheOraclesAnswer) {
           tuning.tiles.rows = row_tile_bytes;
           tuning.tiles.queries = row_tile_bytes;
           tuning.tiles.first_rows = block_pairs < 100 ? 32 : 512;
+          tuning.tiles.least_rows = 0;
           tuning.tiles.least_queries = block_pairs == 4096 ? 1000 : 1;  // without tiles, too
           const Neighbors resident =
               knn(MatrixRows(queries), MatrixRows(base), options, context, tuning);

@@ -12,12 +12,12 @@ namespace nearfield::N_AVX2 {
 
 inline void round_thresholds(const TileJob& job, const GroupTerms& terms, std::int32_t* out) {
   const __m256 loss = _mm256_set1_ps(terms.loss);
-  const __m256 length = _mm256_set1_ps(terms.length);
+  const __m256 other = _mm256_set1_ps(terms.other);
   const __m256 most = _mm256_set1_ps(static_cast<float>(kLargestProduct));
   for (std::int64_t q = 0; q < kTileQueries; q += 8) {
     __m256 level = _mm256_loadu_ps(job.level + q);
     level = _mm256_fmadd_ps(_mm256_loadu_ps(job.per_loss + q), loss, level);
-    level = _mm256_fmadd_ps(_mm256_loadu_ps(job.per_length + q), length, level);
+    level = _mm256_fmadd_ps(_mm256_loadu_ps(job.per_other + q), other, level);
     // What is too small for an integer becomes the smallest.
     _mm256_store_si256(reinterpret_cast<__m256i*>(out + q),
                        _mm256_cvtps_epi32(_mm256_min_ps(level, most)));

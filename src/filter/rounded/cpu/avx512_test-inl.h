@@ -2,12 +2,12 @@
 
 inline void round_thresholds(const TileJob& job, const GroupTerms& terms, std::int32_t* out) {
   const __m512 loss = _mm512_set1_ps(terms.loss);
-  const __m512 length = _mm512_set1_ps(terms.length);
+  const __m512 other = _mm512_set1_ps(terms.other);
   const __m512 most = _mm512_set1_ps(static_cast<float>(kLargestProduct));
   for (std::int64_t q = 0; q < kTileQueries; q += 16) {
     __m512 level = _mm512_loadu_ps(job.level + q);
     level = _mm512_fmadd_ps(_mm512_loadu_ps(job.per_loss + q), loss, level);
-    level = _mm512_fmadd_ps(_mm512_loadu_ps(job.per_length + q), length, level);
+    level = _mm512_fmadd_ps(_mm512_loadu_ps(job.per_other + q), other, level);
     // What is too small for an integer becomes the smallest.
     _mm512_store_si512(out + q, _mm512_cvtps_epi32(_mm512_min_ps(level, most)));
   }

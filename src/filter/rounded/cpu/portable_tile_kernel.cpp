@@ -12,7 +12,7 @@ void round_thresholds(const TileJob& job, const GroupTerms& terms, std::int32_t*
   constexpr auto kMost = static_cast<float>(kLargestProduct);
   for (std::int64_t q = 0; q < kTileQueries; ++q) {
     const float level =
-        job.level[q] + job.per_loss[q] * terms.loss + job.per_length[q] * terms.length;
+        job.level[q] + job.per_loss[q] * terms.loss + job.per_other[q] * terms.other;
     out[q] = level < -2 * kMost ? INT32_MIN : static_cast<std::int32_t>(std::min(level, kMost));
   }
 }
