@@ -14,7 +14,7 @@ struct TileTuning {
   std::int64_t least_rows = 1024;       // below, fitting the rounding costs more than it saves
   std::int64_t most_forbidden = 8;      // rows for one that may be found: all are rounded
   std::int64_t queries = 512;           // of a block: 64 KiB at 128 columns
-  std::int64_t rows = 512;              // of a block: likewise
+  std::int64_t rows = 1024;             // of a block: 128 KiB
   std::int64_t first_rows = 64;         // of the first block, all of whose pairs survive
   std::int64_t block_values = 1 << 25;  // at most 40 ms a block, should all pairs survive
 };

@@ -20,7 +20,7 @@ constexpr double kUseless = 1e15;
 
 }  // namespace
 
-// What a tile kernel writes: 139 KiB, of which it touches what is found.
+// What a tile kernel writes: 268 KiB, of which it touches what is found.
 struct RoundedFilter::Room {
   static constexpr std::int64_t kRowsPerQuery = kMostTileRows + kGroupRows;
 

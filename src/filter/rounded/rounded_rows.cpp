@@ -25,7 +25,7 @@ void interleave(const std::int8_t* rows, std::int64_t depth, std::int8_t* block)
 }
 
 std::int32_t bias_of(const Rounding& rounding, const TileKernel& kernel, const Rounded& row) {
-  if (row.kind == Rounded::Kind::never) return -kLargestProduct;
+  if (row.kind == Rounded::Kind::never) return 1 - kLargestProduct;
   if (row.kind == Rounded::Kind::always) return kLargestProduct;
   std::int32_t bias =
       rounding.form == Form::distance ? -(row.squares >> 1) : rounding.offset() * row.sum;

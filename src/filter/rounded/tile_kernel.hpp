@@ -17,11 +17,12 @@ namespace nearfield {
 inline constexpr std::int64_t kBlockRows = 16;
 inline constexpr std::int64_t kGroupRows = 2 * kBlockRows;
 inline constexpr std::int64_t kTileQueries = 32;
-inline constexpr std::int64_t kMostTileRows = 512;  // of a job
+inline constexpr std::int64_t kMostTileRows = 1024;  // of a job
 inline constexpr std::int64_t kTileBytes = 1024;    // of an AMX tile; read at a time behind a block
 inline constexpr std::int64_t kDepthBytes = 64;     // of a row in a tile
 
-// Products, and all that is added to them, stay below this.
+// Products, and all that is added to them, stay below this; so do thresholds less a bias below twice
+// of it, if no bias is as small as -kLargestProduct.
 inline constexpr std::int32_t kLargestProduct = 1 << 30;
 
 // What a group's rows have in common, for the thresholds.

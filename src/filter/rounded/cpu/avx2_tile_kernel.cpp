@@ -50,10 +50,7 @@ struct Products {
   static constexpr std::int64_t kQueries = 4;
   static constexpr std::int64_t kRows = 8;
 
-  template <class Meanwhile>
-  static inline void run(const TileJob& job, std::int64_t group, const Meanwhile& meanwhile,
-                         std::int32_t* sums) {
-    meanwhile();
+  static inline void run(const TileJob& job, std::int64_t group, std::int32_t* sums) {
     const std::int64_t block_bytes = job.depth * kDepthBytes;
     for (std::int64_t first_row = 0; first_row < kGroupRows; first_row += kRows) {
       const std::int8_t* rows = job.rows + (group * 2 + first_row / kBlockRows) * block_bytes +

@@ -8,8 +8,8 @@ inline void round_thresholds(const TileJob& job, const GroupTerms& terms, std::i
     __m512 level = _mm512_loadu_ps(job.level + q);
     level = _mm512_fmadd_ps(_mm512_loadu_ps(job.per_loss + q), loss, level);
     level = _mm512_fmadd_ps(_mm512_loadu_ps(job.per_other + q), other, level);
-    // What is too small for an integer becomes the smallest.
-    _mm512_store_si512(out + q, _mm512_cvtps_epi32(_mm512_min_ps(level, most)));
+    level = _mm512_max_ps(_mm512_min_ps(level, most), _mm512_sub_ps(_mm512_setzero_ps(), most));
+    _mm512_store_si512(out + q, _mm512_cvtps_epi32(level));
   }
 }
 

@@ -17,10 +17,7 @@ namespace nearfield::N_AVX3 {
 struct Products {
   static constexpr std::int64_t kQueries = 8;
 
-  template <class Meanwhile>
-  static inline void run(const TileJob& job, std::int64_t group, const Meanwhile& meanwhile,
-                         std::int32_t* sums) {
-    meanwhile();
+  static inline void run(const TileJob& job, std::int64_t group, std::int32_t* sums) {
     const std::int64_t block_bytes = job.depth * kDepthBytes;
     for (std::int64_t block = 0; block < 2; ++block) {
       const std::int8_t* rows = job.rows + (group * 2 + block) * block_bytes;

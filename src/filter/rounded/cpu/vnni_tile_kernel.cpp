@@ -17,10 +17,7 @@ namespace nearfield::N_AVX3_DL {
 struct Products {
   static constexpr std::int64_t kQueries = 8;
 
-  template <class Meanwhile>
-  static inline void run(const TileJob& job, std::int64_t group, const Meanwhile& meanwhile,
-                         std::int32_t* sums) {
-    meanwhile();
+  static inline void run(const TileJob& job, std::int64_t group, std::int32_t* sums) {
     const std::int64_t block_bytes = job.depth * kDepthBytes;
     const std::int8_t* left = job.rows + group * 2 * block_bytes;
     const std::int8_t* right = left + block_bytes;
