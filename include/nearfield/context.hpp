@@ -28,7 +28,7 @@ class CancelToken {
 };
 
 struct Progress {
-  std::int64_t done = 0;  // (query, row) pairs
+  std::int64_t done = 0;  // (query, row) pairs; rows where rows are prepared
   std::int64_t total = 0;
 };
 

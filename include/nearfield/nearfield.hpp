@@ -14,6 +14,7 @@
 #include <nearfield/metric.hpp>
 #include <nearfield/output_file.hpp>
 #include <nearfield/pairs.hpp>
+#include <nearfield/prepared.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/rows.hpp>
 #include <nearfield/select.hpp>

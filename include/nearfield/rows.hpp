@@ -8,6 +8,8 @@
 
 namespace nearfield {
 
+struct PreparedBase;
+
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -23,6 +25,9 @@ class RowSource {
   // type and width. Not called from two threads at once.
   virtual void read(std::int64_t first, std::int64_t count, Matrix& into,
                     std::int64_t at) const = 0;
+
+  // What PreparedRows (prepared.hpp) has made of them for the engine; of other rows nothing.
+  virtual const PreparedBase* prepared() const { return nullptr; }
 };
 
 class MatrixRows final : public RowSource {

@@ -11,7 +11,8 @@
 
 Searches: `knn`, `within`, `graph`, `pairs`, `KnnCursor`; `select_k` for values you have already.
 What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`.
-Rows: arrays of any library, `bits` for packed bits, `open_rows` for files.
+Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base that
+is searched again and again.
 Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
 """
 
@@ -39,6 +40,7 @@ from nearfield._files import (
 )
 from nearfield._info import MetricInfo, isas, metrics
 from nearfield._plans import plan_graph, plan_knn, plan_pairs, plan_within
+from nearfield._prepared import PreparedRows, prepare
 from nearfield._results import Neighbors, Pairs, Plan, Ranges, Selected, Stats
 from nearfield._rows import Bits, FileRows, bits, open_rows
 from nearfield._search import graph, knn, pairs, within
@@ -62,6 +64,7 @@ __all__ = [
     "NotFiniteError",
     "Pairs",
     "Plan",
+    "PreparedRows",
     "Ranges",
     "Selected",
     "Stats",
@@ -79,6 +82,7 @@ __all__ = [
     "plan_knn",
     "plan_pairs",
     "plan_within",
+    "prepare",
     "read",
     "read_ids",
     "read_truth",

@@ -73,11 +73,11 @@ def bits(packed: Buffer | DLPackArray, nbits: int) -> Bits:
     return Bits(packed, nbits)  # type: ignore[arg-type]  # which it becomes
 
 
-class FileRows:
-    """A vector file, made by `open_rows`: searched like an array, and read in pieces."""
+class CoreRows:
+    """Rows that the engine holds."""
 
-    def __init__(self, path: bytes, bit_count: int) -> None:
-        self._core = _core.open_rows(path, bit_count)
+    def __init__(self, core: _core.Rows) -> None:
+        self._core = core
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -86,14 +86,18 @@ class FileRows:
 
     @property
     def dtype(self) -> str:
-        """f64, f32, f16, u8, i8 or bits."""
+        """f64, f32, f16, bf16, u8, i8 or bits."""
         return self._core.dtype
 
     def __len__(self) -> int:
         return self._core.rows
 
     def __repr__(self) -> str:
-        return f"FileRows(shape={self.shape}, dtype={self.dtype!r})"
+        return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype!r})"
+
+
+class FileRows(CoreRows):
+    """A vector file, made by `open_rows`: searched like an array, and read in pieces."""
 
 
 def open_rows(path: str | os.PathLike[str], bits: int = 0) -> FileRows:
@@ -102,14 +106,14 @@ def open_rows(path: str | os.PathLike[str], bits: int = 0) -> FileRows:
     The ending says the format: .fbin, .f16bin, .u8bin, .i8bin, .fvecs, .bvecs or .npy. With
     `bits`, the bytes of a file of uint8 are packed bits, this many a row.
     """
-    return FileRows(file_name("path", path), integer("bits", bits))
+    return FileRows(_core.open_rows(file_name("path", path), integer("bits", bits)))
 
 
-RowsLike: TypeAlias = Union["Buffer", DLPackArray, Bits, FileRows]
+RowsLike: TypeAlias = Union["Buffer", DLPackArray, Bits, CoreRows]
 
 
 def take_rows(name: str, given: RowsLike, copies: Copies) -> _core.Rows:
-    if isinstance(given, FileRows):
+    if isinstance(given, CoreRows):
         return given._core
     if isinstance(given, Bits):
         return _core_rows(name, given.packed, "bits", given.nbits, copies)

@@ -12,6 +12,7 @@
 #include <nearfield/files.hpp>
 
 #include "bindings.hpp"
+#include "run.hpp"
 
 namespace nearfield::python {
 namespace {
@@ -75,12 +76,29 @@ MatrixView checked_view(const Array& array, DType dtype, std::int64_t cols) {
 
 Rows::Rows(Array array, DType dtype, std::int64_t cols)
     : array_(std::move(array)),
-      source_(std::make_unique<MatrixRows>(checked_view(array_, dtype, cols))) {}
+      source_(std::make_shared<MatrixRows>(checked_view(array_, dtype, cols))) {}
 
 Rows::Rows(const std::string& path, std::int64_t bits) : source_(open_rows(path, {.bits = bits})) {}
 
 Rows::Rows(DType dtype, std::int64_t rows, std::int64_t cols)
-    : source_(std::make_unique<PlannedRows>(dtype, rows, cols)) {}
+    : source_(std::make_shared<PlannedRows>(dtype, rows, cols)) {}
+
+Rows::Rows(const Rows& origin, PreparedRows prepared)
+    : array_(origin.array_),
+      origin_(origin.source_),
+      source_(std::make_shared<PreparedRows>(std::move(prepared))) {}
+
+Rows* prepare(const Rows& rows, std::string_view metric, const Run& run) {
+  const std::optional<MatrixView> view = rows.source().in_memory();
+  if (!view) {
+    throw Error(ErrorCode::invalid_argument,
+                "rows are prepared in memory: read the file with nearfield.read");
+  }
+  const MetricSpec spec = parse_metric(metric);
+  return new Rows(rows, run_call(run, [&](const Context& context) {
+                    return PreparedRows(*view, spec, context);
+                  }));
+}
 
 void bind_rows(nb::module_& module) {
   nb::class_<Rows>(module, "Rows")
@@ -98,6 +116,10 @@ void bind_rows(nb::module_& module) {
     return new Rows(parse_dtype(dtype), rows, cols);
   });
   module.def("bfloat16_bits", bfloat16_bits);
+  module.def("prepare", prepare);
+  module.def("prepared_nbytes", [](const Rows& rows) {
+    return static_cast<const PreparedRows&>(rows.source()).bytes();
+  });
 }
 
 }  // namespace nearfield::python

@@ -8,6 +8,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nearfield/matrix.hpp>
+#include <nearfield/prepared.hpp>
 #include <nearfield/rows.hpp>
 
 namespace nearfield::python {
@@ -30,12 +31,15 @@ class Rows {
   Rows(const std::string& path, std::int64_t bits);
   // Rows that would be in memory, for a plan: it looks at type and shape alone.
   Rows(DType dtype, std::int64_t rows, std::int64_t cols);
+  // Made of those of `origin`, at which it looks.
+  Rows(const Rows& origin, PreparedRows prepared);
 
   const RowSource& source() const { return *source_; }
 
  private:
-  Array array_;  // kept alive; empty for a file
-  std::unique_ptr<RowSource> source_;
+  Array array_;                              // kept alive; empty for a file
+  std::shared_ptr<const RowSource> origin_;  // kept alive, of prepared rows
+  std::shared_ptr<const RowSource> source_;
 };
 
 }  // namespace nearfield::python

@@ -93,9 +93,7 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   choose_filter(shape, tuning);
   plan_ = make_plan(shape, tuning);
   plan_.isa = kernels_.isa;
-  plan_.filter =
-      (rounding_ ? RoundedFilter::name_of(tile_kernel(kernels_.isa)) : EveryRow().name()) +
-      allowed_text(input_);
+  plan_.filter = filter_name() + allowed_text(input_);
   first_row_tile_ = rounding_
                         ? std::min(round_up(tuning.tiles.first_rows, kGroupRows), plan_.row_tile)
                         : plan_.row_tile;
@@ -104,7 +102,38 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   plan_.selector = std::move(selector);
 }
 
+std::string Engine::filter_name() const {
+  if (!rounding_) return EveryRow().name();
+  const std::string name = RoundedFilter::name_of(tile_kernel(kernels_.isa));
+  return prepared_ != nullptr ? name + ", prepared" : name;
+}
+
+void Engine::take_prepared(const PreparedBase& prepared) {
+  if (prepared.metric != input_.metric) {
+    fail(ErrorCode::invalid_argument,
+         "the base is prepared for {}, and the search asks for {}: prepare it for that too",
+         to_string(prepared.metric), to_string(input_.metric));
+  }
+  if (prepared.isa != kernels_.isa) {
+    fail(ErrorCode::invalid_argument,
+         "the base is prepared for {}, and the search asks for {}: prepare it for that too",
+         to_string(prepared.isa), to_string(kernels_.isa));
+  }
+  // Bytes that are kept as they are serve queries of the same bytes alone.
+  if (prepared.rounding.lossless && input_.queries.dtype() != input_.base.dtype()) return;
+  prepared_ = &prepared;
+  rounding_ = prepared.rounding;
+  rounding_->queries = input_.queries.dtype();
+}
+
 void Engine::choose_filter(SearchShape& shape, const Tuning& tuning) {
+  if (input_.base.prepared() != nullptr) take_prepared(*input_.base.prepared());
+  if (prepared_ != nullptr) {
+    shape.tiled = true;
+    shape.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
+    shape.fixed_bytes += RoundedQueries::fixed_bytes(shape.cols, shape.threads);
+    return;
+  }
   rounding_ = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
                               input_.base.cols());
   if (!rounding_) return;
@@ -170,7 +199,8 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
     if (batch.begin == 0) check(rows, first, "base", monitor);
     if (rounding_ && !rounded) {
       const DefaultFloats floats;
-      if (batch.begin == 0 && !rounding_->lossless) fit_rounding(*rounding_, rows, monitor);
+      const bool fitted = batch.begin > 0 || rounding_->lossless || prepared_ != nullptr;
+      if (!fitted) fit_rounding(*rounding_, rows, monitor);
       rounded.emplace(*rounding_, tile_kernel(kernels_.isa), queries, batch.begin, plan_.threads,
                       monitor);
     }
@@ -194,8 +224,11 @@ void Engine::run_chunk(MatrixVerifier::Piece queries, MatrixVerifier::Piece base
   ScanCounts counts;
   if (rounded != nullptr) {
     const TileKernel& kernel = tile_kernel(kernels_.isa);
-    const RoundedRows rows(*rounding_, kernel, base.view, base.first, plan_.threads, monitor);
-    const RoundedFilter filter(*rounding_, kernel, *rounded, rows);
+    std::optional<RoundedRows> own;
+    if (prepared_ == nullptr) {
+      own.emplace(*rounding_, kernel, base.view, base.first, plan_.threads, monitor);
+    }
+    const RoundedFilter filter(*rounding_, kernel, *rounded, own ? *own : prepared_->rows);
     exact_ = exact_ && filter.certified();
     counts = scan(grid, allowed_, filter, verifier, sink, monitor);
   } else {

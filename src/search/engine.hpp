@@ -21,6 +21,7 @@
 #include "scan/scan.hpp"
 #include "search/matrix_verifier.hpp"
 #include "search/plan.hpp"
+#include "search/prepared_base.hpp"
 
 namespace nearfield {
 
@@ -67,6 +68,8 @@ class Engine {
  private:
   // Tiles of rounded rows, where they are known and pay.
   void choose_filter(SearchShape& shape, const Tuning& tuning);
+  void take_prepared(const PreparedBase& prepared);
+  std::string filter_name() const;
   void run_batch(Range batch, Sink& sink, Monitor& monitor);
   void run_chunk(MatrixVerifier::Piece queries, MatrixVerifier::Piece base,
                  const RoundedQueries* rounded, Sink& sink, Monitor& monitor);
@@ -77,7 +80,8 @@ class Engine {
   const Context& context_;
   const DistanceKernels& kernels_;
   RowSet allowed_ = RowSet::all();
-  std::optional<Rounding> rounding_;  // empty: every row is verified
+  const PreparedBase* prepared_ = nullptr;  // the base, if it is used as prepared
+  std::optional<Rounding> rounding_;        // empty: every row is verified
   bool exact_ = true;
   Plan plan_;
   std::int64_t first_row_tile_ = 1;

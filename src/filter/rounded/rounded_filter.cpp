@@ -110,6 +110,7 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
     room.per_other[static_cast<std::size_t>(i)] = static_cast<float>(found.per_other);
   }
   room.job = {.queries = queries_.values(queries.begin),
+              .used = queries.size(),
               .query_stride = queries_.stride(),
               .rows = rows_.values(block.rows.begin),
               .bias = rows_.bias(block.rows.begin),

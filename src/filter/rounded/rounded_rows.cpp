@@ -48,7 +48,7 @@ std::int64_t RoundedRows::fixed_bytes(std::int64_t cols, int threads) {
 }
 
 RoundedRows::RoundedRows(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
-                         std::int64_t first, int threads, Monitor& monitor)
+                         std::int64_t first, int threads, Monitor& monitor, Progress progress)
     : range_{first, first + rows.rows()}, depth_(depth_of(rounding.cols)) {
   const std::int64_t groups = divide_up(rows.rows(), kGroupRows);
   values_ = AlignedArray<std::int8_t>(groups * kGroupRows * depth_ * 4 + kTileBytes);
@@ -66,6 +66,9 @@ RoundedRows::RoundedRows(const Rounding& rounding, const TileKernel& kernel, Mat
     const std::int64_t end = std::min((task + 1) * per_task, groups);
     for (std::int64_t group = task * per_task; group < end; ++group) {
       pack_group(rounding, kernel, rows, group, rounder, scratch.data());
+    }
+    if (progress == Progress::rows) {
+      monitor.advance(std::min(end * kGroupRows, rows.rows()) - task * per_task * kGroupRows);
     }
   });
   // Group by group, so that it does not depend on threads.

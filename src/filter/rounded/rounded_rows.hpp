@@ -16,9 +16,13 @@ namespace nearfield {
 // Rows of a base in the layout of the tile kernels.
 class RoundedRows {
  public:
+  // What the monitor is told of: rows that are rounded, or nothing, since it counts pairs.
+  enum class Progress { none, rows };
+
   // `first` is the number of the first row.
   RoundedRows(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
-              std::int64_t first, int threads, Monitor& monitor);
+              std::int64_t first, int threads, Monitor& monitor,
+              Progress progress = Progress::none);
 
   // What it takes, beside what its making takes.
   static std::int64_t bytes_per_row(std::int64_t cols);

@@ -18,11 +18,11 @@ inline constexpr std::int64_t kBlockRows = 16;
 inline constexpr std::int64_t kGroupRows = 2 * kBlockRows;
 inline constexpr std::int64_t kTileQueries = 32;
 inline constexpr std::int64_t kMostTileRows = 1024;  // of a job
-inline constexpr std::int64_t kTileBytes = 1024;    // of an AMX tile; read at a time behind a block
-inline constexpr std::int64_t kDepthBytes = 64;     // of a row in a tile
+inline constexpr std::int64_t kTileBytes = 1024;  // of an AMX tile; read at a time behind a block
+inline constexpr std::int64_t kDepthBytes = 64;   // of a row in a tile
 
-// Products, and all that is added to them, stay below this; so do thresholds less a bias below twice
-// of it, if no bias is as small as -kLargestProduct.
+// Products, and all that is added to them, stay below this; so do thresholds less a bias below
+// twice of it, if no bias is as small as -kLargestProduct.
 inline constexpr std::int32_t kLargestProduct = 1 << 30;
 
 // What a group's rows have in common, for the thresholds.
@@ -38,6 +38,7 @@ struct GroupTerms {
 // one of +infinity none.
 struct TileJob {
   const std::byte* queries;   // kTileQueries of them, in the kernel's form
+  std::int64_t used;          // so many of them are looked at; nothing is said of the others
   std::int64_t query_stride;  // bytes
   const std::int8_t* rows;
   const std::int32_t* bias;

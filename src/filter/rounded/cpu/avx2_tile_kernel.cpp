@@ -26,7 +26,7 @@ inline void round_thresholds(const TileJob& job, const GroupTerms& terms, std::i
 
 inline void collect(const std::int32_t* sums, const std::int32_t* thresholds, TileJob& job,
                     std::int64_t first_row) {
-  for (std::int64_t query = 0; query < kTileQueries; ++query) {
+  for (std::int64_t query = 0; query < job.used; ++query) {
     const __m256i threshold = _mm256_set1_epi32(thresholds[query]);
     std::uint32_t less = 0;
     for (int part = 0; part < 4; ++part) {
@@ -56,7 +56,7 @@ struct Products {
       const std::int8_t* rows = job.rows + (group * 2 + first_row / kBlockRows) * block_bytes +
                                 first_row % kBlockRows * 4;
       const std::int32_t* bias = job.bias + group * kGroupRows + first_row;
-      for (std::int64_t first = 0; first < kTileQueries; first += kQueries) {
+      for (std::int64_t first = 0; first < job.used; first += kQueries) {
         run_part(job, rows, bias, first, sums + first_row);
       }
     }

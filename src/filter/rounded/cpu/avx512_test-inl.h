@@ -26,7 +26,7 @@ inline void append(__m512i sums, __mmask16 found, std::int64_t first_row, std::i
 
 inline void collect(const std::int32_t* sums, const std::int32_t* thresholds, TileJob& job,
                     std::int64_t first_row) {
-  for (std::int64_t first = 0; first < kTileQueries; first += 4) {
+  for (std::int64_t first = 0; first < job.used; first += 4) {
     unsigned some = 0;
     for (std::int64_t query = first; query < first + 4; ++query) {
       const __m512i larger = _mm512_max_epi32(_mm512_load_si512(sums + query * kGroupRows),

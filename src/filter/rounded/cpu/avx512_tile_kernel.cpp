@@ -22,7 +22,7 @@ struct Products {
     for (std::int64_t block = 0; block < 2; ++block) {
       const std::int8_t* rows = job.rows + (group * 2 + block) * block_bytes;
       const std::int32_t* bias = job.bias + group * kGroupRows + block * kBlockRows;
-      for (std::int64_t first = 0; first < kTileQueries; first += kQueries) {
+      for (std::int64_t first = 0; first < job.used; first += kQueries) {
         run_block(job, rows, bias, first, sums + block * kBlockRows);
       }
     }

@@ -19,7 +19,7 @@ void round_thresholds(const TileJob& job, const GroupTerms& terms, std::int32_t*
 
 void collect(const std::int32_t* sums, const std::int32_t* thresholds, TileJob& job,
              std::int64_t first_row) {
-  for (std::int64_t query = 0; query < kTileQueries; ++query) {
+  for (std::int64_t query = 0; query < job.used; ++query) {
     for (std::int64_t row = 0; row < kGroupRows; ++row) {
       const std::int32_t sum = sums[query * kGroupRows + row];
       if (sum < thresholds[query]) continue;
@@ -36,7 +36,7 @@ struct Products {
     for (std::int64_t block = 0; block < 2; ++block) {
       const std::int8_t* rows = job.rows + (group * 2 + block) * block_bytes;
       const std::int32_t* bias = job.bias + group * kGroupRows + block * kBlockRows;
-      for (std::int64_t query = 0; query < kTileQueries; ++query) {
+      for (std::int64_t query = 0; query < job.used; ++query) {
         run_query(job, rows, bias,
                   reinterpret_cast<const std::int8_t*>(job.queries + query * job.query_stride),
                   sums + query * kGroupRows + block * kBlockRows);

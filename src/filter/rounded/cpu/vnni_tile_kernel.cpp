@@ -22,7 +22,7 @@ struct Products {
     const std::int8_t* left = job.rows + group * 2 * block_bytes;
     const std::int8_t* right = left + block_bytes;
     const std::int32_t* bias = job.bias + group * kGroupRows;
-    for (std::int64_t first = 0; first < kTileQueries; first += kQueries) {
+    for (std::int64_t first = 0; first < job.used; first += kQueries) {
       __m512i sum[kQueries][2];
       for (std::int64_t q = 0; q < kQueries; ++q) {
         sum[q][0] = _mm512_loadu_si512(bias);

@@ -1,0 +1,69 @@
+#include <nearfield/prepared.hpp>
+
+#include <utility>
+
+#include "core/fail.hpp"
+#include "core/float_environment.hpp"
+#include "core/memory_errors.hpp"
+#include "core/tasks.hpp"
+#include "search/check_rows.hpp"
+#include "search/prepared_base.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr const char* kAdvice = "search the rows as they are";
+
+Rounding rounding_for(MatrixView rows, MetricSpec metric) {
+  check_metric(metric);
+  auto rounding = choose_rounding(metric, rows.dtype(), rows.dtype(), rows.cols());
+  if (!rounding) {
+    fail(ErrorCode::unsupported, "nothing can be prepared of {} columns of {} for {}: {}",
+         rows.cols(), to_string(rows.dtype()), to_string(metric), kAdvice);
+  }
+  return *std::move(rounding);
+}
+
+// What is allocated, in the terms of a plan.
+Plan memory_plan(MatrixView rows, int threads, const Context& context) {
+  Plan plan;
+  plan.result_bytes = rows.rows() * RoundedRows::bytes_per_row(rows.cols());
+  plan.working_bytes = RoundedRows::fixed_bytes(rows.cols(), threads) + fit_bytes(rows.cols());
+  const std::int64_t needed = plan.result_bytes + plan.working_bytes;
+  if (context.memory_limit && needed > *context.memory_limit) {
+    fail(ErrorCode::memory_limit,
+         "preparing {} rows of {} columns takes {} bytes but the memory limit is {}: raise it, or "
+         "{}",
+         rows.rows(), rows.cols(), needed, *context.memory_limit, kAdvice);
+  }
+  return plan;
+}
+
+}  // namespace
+
+PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& context)
+    : rows_(rows) {
+  Rounding rounding = rounding_for(rows, metric);
+  const Isa isa = context.isa ? *context.isa : default_isa();
+  const TileKernel& kernel = tile_kernel(isa);
+  const int threads = resolve_threads(context.threads);
+  base_ = with_memory_errors(memory_plan(rows, threads, context), kAdvice, [&] {
+    const DefaultFloats floats;
+    Monitor monitor(context, rows.rows());
+    if (!rounding.lossless) fit_rounding(rounding, rows, monitor);
+    RoundedRows rounded(rounding, kernel, rows, 0, threads, monitor, RoundedRows::Progress::rows);
+    monitor.finish();
+    return std::make_unique<PreparedBase>(
+        PreparedBase{metric, isa, std::move(rounding), std::move(rounded)});
+  });
+}
+
+PreparedRows::PreparedRows(PreparedRows&&) noexcept = default;
+PreparedRows& PreparedRows::operator=(PreparedRows&&) noexcept = default;
+PreparedRows::~PreparedRows() = default;
+
+MetricSpec PreparedRows::metric() const { return base_->metric; }
+
+std::int64_t PreparedRows::bytes() const { return rows() * RoundedRows::bytes_per_row(cols()); }
+
+}  // namespace nearfield
