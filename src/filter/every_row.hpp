@@ -1,6 +1,6 @@
 #pragma once
 
-#include "filter/filter.hpp"
+#include "filter/prepared_filter.hpp"
 
 namespace nearfield {
 
@@ -13,6 +13,19 @@ class EveryRow final : public Filter {
   }
   bool certified() const override { return true; }
   std::string name() const override { return "every row"; }
+};
+
+class PreparedEveryRow final : public PreparedFilter {
+ public:
+  void take_queries(const Piece& /*queries*/, const Piece& /*rows*/, int /*threads*/,
+                    Monitor& /*monitor*/) override {}
+  const Filter& take_rows(const Piece& /*rows*/, int /*threads*/, Monitor& /*monitor*/) override {
+    return filter_;
+  }
+  std::string name() const override { return filter_.name(); }
+
+ private:
+  EveryRow filter_;
 };
 
 }  // namespace nearfield

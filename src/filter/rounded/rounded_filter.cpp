@@ -1,7 +1,6 @@
 #include "filter/rounded/rounded_filter.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -19,18 +18,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUseless = 1e15;
 
 }  // namespace
-
-// What a tile kernel writes: 268 KiB, of which it touches what is found.
-struct RoundedFilter::Room {
-  static constexpr std::int64_t kRowsPerQuery = kMostTileRows + kGroupRows;
-
-  std::array<float, kTileQueries> level;
-  std::array<float, kTileQueries> per_loss;
-  std::array<float, kTileQueries> per_other;
-  std::array<std::uint32_t, kTileQueries * kRowsPerQuery> rows;
-  std::array<std::int32_t, kTileQueries * kRowsPerQuery> sums;
-  TileJob job;
-};
 
 // What a sum must reach, so that the key may be at most the threshold: see TileJob.
 struct RoundedFilter::Bound {
@@ -91,7 +78,7 @@ double RoundedFilter::key(const Rounded& query, std::int32_t sum, std::int64_t r
 }
 
 void RoundedFilter::run(const Block& block, Range queries, std::span<const double> thresholds,
-                        Room& room) const {
+                        TileRoom& room) const {
   // What the kernel's own arithmetic in floats may lose, and its rounding to an integer.
   constexpr double kRelative = 0x1p-21;
   const GroupTerms& largest = rows_.largest_terms();
@@ -122,7 +109,7 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
               .per_other = room.per_other.data(),
               .found_rows = room.rows.data(),
               .found_sums = room.sums.data(),
-              .room = Room::kRowsPerQuery,
+              .room = TileRoom::kRowsPerQuery,
               .counts = {}};
   kernel_.run(room.job);
 }
@@ -130,7 +117,7 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
 void RoundedFilter::survivors(const Block& block, std::span<const double> thresholds,
                               Candidates& out) const {
   assert(block.rows.size() <= kMostTileRows && rows_.begins_group(block.rows.begin));
-  Room room;
+  TileRoom room;
   if (rounding_.lossless) {
     out.start_keyed(block);
   } else {
@@ -147,11 +134,11 @@ void RoundedFilter::survivors(const Block& block, std::span<const double> thresh
   }
 }
 
-void RoundedFilter::add(const Block& block, std::int64_t query, double threshold, const Room& room,
-                        std::int64_t tile_query, Candidates& out) const {
+void RoundedFilter::add(const Block& block, std::int64_t query, double threshold,
+                        const TileRoom& room, std::int64_t tile_query, Candidates& out) const {
   const std::int64_t count = room.job.counts[tile_query];
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(tile_query * Room::kRowsPerQuery + i);
+    const auto at = static_cast<std::size_t>(tile_query * TileRoom::kRowsPerQuery + i);
     const std::int64_t row = block.rows.begin + room.rows[at];
     if (row >= block.rows.end) return;  // rows rise; behind the last there are only zeros
     if (!rounding_.lossless) {

@@ -3,6 +3,7 @@
 #include "filter/filter.hpp"
 #include "filter/rounded/rounded_queries.hpp"
 #include "filter/rounded/rounded_rows.hpp"
+#include "filter/rounded/tile_room.hpp"
 
 namespace nearfield {
 
@@ -23,12 +24,12 @@ class RoundedFilter final : public Filter {
   static std::string name_of(const TileKernel& kernel);
 
  private:
-  struct Room;
   struct Bound;
 
   // Of some queries of the block: which sums are large enough.
-  void run(const Block& block, Range queries, std::span<const double> thresholds, Room& room) const;
-  void add(const Block& block, std::int64_t query, double threshold, const Room& room,
+  void run(const Block& block, Range queries, std::span<const double> thresholds,
+           TileRoom& room) const;
+  void add(const Block& block, std::int64_t query, double threshold, const TileRoom& room,
            std::int64_t tile_query, Candidates& out) const;
 
   Bound bound(const Rounded& query, double threshold) const;

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+
+#include "filter/bits/bit_queries.hpp"
+#include "filter/prepared_filter.hpp"
+
+namespace nearfield {
+
+// Counts the bits in which a query and a row differ, by the vectors of an ISA, and so knows the
+// keys of hamming. Rows are read as they lie; those of a block are interleaved in cache, which
+// costs as much as comparing them with five queries, and less than reading one query's rows from
+// memory.
+class BitFilter final : public Filter {
+ public:
+  // Looks at all of them.
+  BitFilter(const BitKernel& kernel, const BitQueries& queries, const Piece& rows)
+      : kernel_(kernel), queries_(queries), rows_(rows) {}
+
+  // Rows that are interleaved at a time, once for all queries of a block that has no more.
+  static std::int64_t rows_at_once(std::int64_t cols);
+
+  // What a thread takes for a block of so many rows.
+  static std::int64_t scratch_bytes(std::int64_t cols, std::int64_t block_rows);
+
+  void survivors(const Block& block, std::span<const double> thresholds,
+                 Candidates& out) const override;
+  bool certified() const override { return true; }
+  std::string name() const override { return "bit counts"; }
+
+ private:
+  struct Room;
+
+  void find(Range queries, const Block& block, std::span<const double> thresholds,
+            Room& room) const;
+
+  const BitKernel& kernel_;
+  const BitQueries& queries_;
+  Piece rows_;
+};
+
+class PreparedBitFilter final : public PreparedFilter {
+ public:
+  explicit PreparedBitFilter(const BitKernel& kernel) : kernel_(kernel) {}
+
+  void take_queries(const Piece& queries, const Piece& rows, int threads,
+                    Monitor& monitor) override;
+  const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
+  std::string name() const override { return "bit counts"; }
+
+ private:
+  const BitKernel& kernel_;
+  std::optional<BitQueries> queries_;
+  std::optional<BitFilter> filter_;
+};
+
+}  // namespace nearfield

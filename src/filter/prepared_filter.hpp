@@ -1,0 +1,36 @@
+// A filter as a search makes it: with its queries batch by batch and its rows chunk by chunk.
+#pragma once
+
+#include <string>
+
+#include <nearfield/matrix.hpp>
+
+#include "core/monitor.hpp"
+#include "filter/filter.hpp"
+
+namespace nearfield {
+
+// Rows of a matrix and the number of the first.
+struct Piece {
+  MatrixView view;
+  std::int64_t first = 0;
+
+  const std::byte* row(std::int64_t i) const { return view.row(i - first); }
+  Range range() const { return {first, first + view.rows()}; }
+};
+
+class PreparedFilter {
+ public:
+  virtual ~PreparedFilter() = default;
+
+  // Before the chunks of a batch; `rows` is the first of them.
+  virtual void take_queries(const Piece& queries, const Piece& rows, int threads,
+                            Monitor& monitor) = 0;
+
+  // The filter of a chunk, until the next one is taken.
+  virtual const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) = 0;
+
+  virtual std::string name() const = 0;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,25 @@
+#include "filter/rounded/prepared_rounded_filter.hpp"
+
+#include "core/float_environment.hpp"
+
+namespace nearfield {
+
+void PreparedRoundedFilter::take_queries(const Piece& queries, const Piece& rows, int threads,
+                                         Monitor& monitor) {
+  const DefaultFloats floats;
+  if (!fitted_ && !rounding_.lossless) fit_rounding(rounding_, rows.view, monitor);
+  fitted_ = true;
+  filter_.reset();
+  rows_.reset();
+  queries_.reset();  // first: the plan counts one batch of them
+  queries_.emplace(rounding_, kernel_, queries.view, queries.first, threads, monitor);
+}
+
+const Filter& PreparedRoundedFilter::take_rows(const Piece& rows, int threads, Monitor& monitor) {
+  filter_.reset();
+  rows_.reset();  // first: the plan counts one chunk of them
+  rows_.emplace(rounding_, kernel_, rows.view, rows.first, threads, monitor);
+  return filter_.emplace(rounding_, kernel_, *queries_, *rows_);
+}
+
+}  // namespace nearfield

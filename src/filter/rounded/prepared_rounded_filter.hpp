@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include "filter/prepared_filter.hpp"
+#include "filter/rounded/rounded_filter.hpp"
+
+namespace nearfield {
+
+class PreparedRoundedFilter final : public PreparedFilter {
+ public:
+  PreparedRoundedFilter(Rounding rounding, const TileKernel& kernel)
+      : rounding_(std::move(rounding)), kernel_(kernel) {}
+
+  // Fits the rounding to the first rows of the first batch.
+  void take_queries(const Piece& queries, const Piece& rows, int threads,
+                    Monitor& monitor) override;
+  const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
+  std::string name() const override { return RoundedFilter::name_of(kernel_); }
+
+ private:
+  Rounding rounding_;
+  bool fitted_ = false;
+  const TileKernel& kernel_;
+  std::optional<RoundedQueries> queries_;
+  std::optional<RoundedRows> rows_;
+  std::optional<RoundedFilter> filter_;
+};
+
+}  // namespace nearfield
