@@ -1,13 +1,12 @@
 #include "search/engine.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "core/checked.hpp"
-#include "core/float_environment.hpp"
 #include "core/tasks.hpp"
 #include "search/check_rows.hpp"
+#include "search/choose_filter.hpp"
 #include "search/matrix_verifier.hpp"
 #include "search/value_cost.hpp"
 
@@ -37,15 +36,6 @@ std::string allowed_text(const SearchInput& input) {
   if (input.meets == Meets::other_rows) text += ", not itself";
   if (input.meets == Meets::later_rows) text += ", each pair once";
   return text;
-}
-
-// At most so many rows may be found.
-std::int64_t allowed_rows(const RowFilter& filter, std::int64_t rows) {
-  if (filter.kind() == RowFilter::Kind::list) return std::ssize(filter.ids());
-  if (filter.kind() != RowFilter::Kind::bitset) return rows;
-  std::int64_t count = 0;
-  for (const std::uint64_t word : filter.words()) count += std::popcount(word);
-  return count;
 }
 
 // Rows of a source: in place if it is in memory, else read to the buffer.
@@ -90,69 +80,16 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.fixed_bytes = keeps.shared + static_cast<std::int64_t>(input_.filter.ids().size_bytes());
   shape.threads = resolve_threads(context_.threads);
   shape.memory_limit = context_.memory_limit;
-  choose_filter(shape, tuning);
+  filter_ = choose_filter(input_, kernels_.isa, tuning, shape);
   plan_ = make_plan(shape, tuning);
   plan_.isa = kernels_.isa;
-  plan_.filter = filter_name() + allowed_text(input_);
-  first_row_tile_ = rounding_
-                        ? std::min(round_up(tuning.tiles.first_rows, kGroupRows), plan_.row_tile)
-                        : plan_.row_tile;
+  plan_.filter = filter_->name() + allowed_text(input_);
+  first_row_tile_ =
+      shape.tiles ? std::min(round_up(tuning.tiles.first_rows, shape.tiles->rows), plan_.row_tile)
+                  : plan_.row_tile;
   plan_.pairs = pairs();
   plan_.kernel = kernel_name(input_.metric, input_.base.dtype(), kernels_.isa);
   plan_.selector = std::move(selector);
-}
-
-std::string Engine::filter_name() const {
-  if (!rounding_) return EveryRow().name();
-  const std::string name = RoundedFilter::name_of(tile_kernel(kernels_.isa));
-  return prepared_ != nullptr ? name + ", prepared" : name;
-}
-
-void Engine::take_prepared(const PreparedBase& prepared) {
-  if (prepared.metric != input_.metric) {
-    fail(ErrorCode::invalid_argument,
-         "the base is prepared for {}, and the search asks for {}: prepare it for that too",
-         to_string(prepared.metric), to_string(input_.metric));
-  }
-  if (prepared.isa != kernels_.isa) {
-    fail(ErrorCode::invalid_argument,
-         "the base is prepared for {}, and the search asks for {}: prepare it for that too",
-         to_string(prepared.isa), to_string(kernels_.isa));
-  }
-  // Bytes that are kept as they are serve queries of the same bytes alone.
-  if (prepared.rounding.lossless && input_.queries.dtype() != input_.base.dtype()) return;
-  prepared_ = &prepared;
-  rounding_ = prepared.rounding;
-  rounding_->queries = input_.queries.dtype();
-}
-
-void Engine::choose_filter(SearchShape& shape, const Tuning& tuning) {
-  if (input_.base.prepared() != nullptr) take_prepared(*input_.base.prepared());
-  if (prepared_ != nullptr) {
-    shape.tiled = true;
-    shape.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
-    shape.fixed_bytes += RoundedQueries::fixed_bytes(shape.cols, shape.threads);
-    return;
-  }
-  rounding_ = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
-                              input_.base.cols());
-  if (!rounding_) return;
-  if (!rounding_->lossless && shape.rows < tuning.tiles.least_rows) return rounding_.reset();
-  if (shape.rows / tuning.tiles.most_forbidden > allowed_rows(input_.filter, shape.rows)) {
-    return rounding_.reset();
-  }
-  SearchShape tiled = shape;
-  tiled.tiled = true;
-  tiled.base_filter_bytes = RoundedRows::bytes_per_row(shape.cols);
-  tiled.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
-  tiled.fixed_bytes += RoundedRows::fixed_bytes(shape.cols, shape.threads) +
-                       RoundedQueries::fixed_bytes(shape.cols, shape.threads) +
-                       fit_bytes(shape.cols);
-  if (tiles_pay(tiled, tuning)) {
-    shape = tiled;
-  } else {
-    rounding_.reset();
-  }
 }
 
 std::int64_t Engine::pairs() const {
@@ -191,49 +128,32 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
 
   const RowSource& base = input_.base;
   Matrix base_buffer = buffer_for(base, plan_.base_chunk);
-  std::optional<RoundedQueries> rounded;
+  bool has_queries = false;
   for (std::int64_t first = 0; first < base.rows(); first += plan_.base_chunk) {
     const Range chunk{first, std::min(first + plan_.base_chunk, base.rows())};
     if (batch.begin > 0 && allowed_.pairs_in({batch, chunk}) == 0) continue;
-    const MatrixView rows = fetch(base, chunk, base_buffer, monitor);
-    if (batch.begin == 0) check(rows, first, "base", monitor);
-    if (rounding_ && !rounded) {
-      const DefaultFloats floats;
-      const bool fitted = batch.begin > 0 || rounding_->lossless || prepared_ != nullptr;
-      if (!fitted) fit_rounding(*rounding_, rows, monitor);
-      rounded.emplace(*rounding_, tile_kernel(kernels_.isa), queries, batch.begin, plan_.threads,
-                      monitor);
+    const Piece rows{fetch(base, chunk, base_buffer, monitor), first};
+    if (batch.begin == 0) check(rows.view, first, "base", monitor);
+    if (!has_queries) {
+      filter_->take_queries({queries, batch.begin}, rows, plan_.threads, monitor);
+      has_queries = true;
     }
-    run_chunk({queries, batch.begin}, {rows, first}, rounded ? &*rounded : nullptr, sink, monitor);
+    run_chunk({queries, batch.begin}, rows, sink, monitor);
   }
 }
 
-void Engine::run_chunk(MatrixVerifier::Piece queries, MatrixVerifier::Piece base,
-                       const RoundedQueries* rounded, Sink& sink, Monitor& monitor) {
-  const auto range = [](const MatrixVerifier::Piece& piece) {
-    return Range{piece.first, piece.first + piece.view.rows()};
-  };
+void Engine::run_chunk(const Piece& queries, const Piece& base, Sink& sink, Monitor& monitor) {
   const MatrixVerifier verifier(input_.metric, kernels_, queries, base);
-  const ScanGrid grid{.queries = range(queries),
-                      .rows = range(base),
+  const Filter& filter = filter_->take_rows(base, plan_.threads, monitor);
+  exact_ = exact_ && filter.certified();
+  const ScanGrid grid{.queries = queries.range(),
+                      .rows = base.range(),
                       .query_tile = plan_.query_tile,
                       .row_tile = plan_.row_tile,
                       .first_row_tile = first_row_tile_,
                       .row_parts = plan_.row_parts,
                       .threads = plan_.threads};
-  ScanCounts counts;
-  if (rounded != nullptr) {
-    const TileKernel& kernel = tile_kernel(kernels_.isa);
-    std::optional<RoundedRows> own;
-    if (prepared_ == nullptr) {
-      own.emplace(*rounding_, kernel, base.view, base.first, plan_.threads, monitor);
-    }
-    const RoundedFilter filter(*rounding_, kernel, *rounded, own ? *own : prepared_->rows);
-    exact_ = exact_ && filter.certified();
-    counts = scan(grid, allowed_, filter, verifier, sink, monitor);
-  } else {
-    counts = scan(grid, allowed_, EveryRow(), verifier, sink, monitor);
-  }
+  const ScanCounts counts = scan(grid, allowed_, filter, verifier, sink, monitor);
   counts_.considered += counts.considered;
   counts_.verified += counts.verified;
 }

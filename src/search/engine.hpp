@@ -15,13 +15,11 @@
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "distance/kernels.hpp"
-#include "filter/every_row.hpp"
-#include "filter/rounded/rounded_filter.hpp"
+#include "filter/prepared_filter.hpp"
 #include "filter/row_set.hpp"
 #include "scan/scan.hpp"
 #include "search/matrix_verifier.hpp"
 #include "search/plan.hpp"
-#include "search/prepared_base.hpp"
 
 namespace nearfield {
 
@@ -66,13 +64,8 @@ class Engine {
   bool exact() const { return exact_; }
 
  private:
-  // Tiles of rounded rows, where they are known and pay.
-  void choose_filter(SearchShape& shape, const Tuning& tuning);
-  void take_prepared(const PreparedBase& prepared);
-  std::string filter_name() const;
   void run_batch(Range batch, Sink& sink, Monitor& monitor);
-  void run_chunk(MatrixVerifier::Piece queries, MatrixVerifier::Piece base,
-                 const RoundedQueries* rounded, Sink& sink, Monitor& monitor);
+  void run_chunk(const Piece& queries, const Piece& base, Sink& sink, Monitor& monitor);
   void check(MatrixView rows, std::int64_t first, std::string_view what,
              const Monitor& monitor) const;
 
@@ -80,8 +73,7 @@ class Engine {
   const Context& context_;
   const DistanceKernels& kernels_;
   RowSet allowed_ = RowSet::all();
-  const PreparedBase* prepared_ = nullptr;  // the base, if it is used as prepared
-  std::optional<Rounding> rounding_;        // empty: every row is verified
+  std::unique_ptr<PreparedFilter> filter_;
   bool exact_ = true;
   Plan plan_;
   std::int64_t first_row_tile_ = 1;

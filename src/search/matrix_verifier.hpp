@@ -6,6 +6,7 @@
 #include <nearfield/metric.hpp>
 
 #include "distance/kernels.hpp"
+#include "filter/prepared_filter.hpp"
 #include "scan/verifier.hpp"
 
 namespace nearfield {
@@ -16,14 +17,6 @@ std::string kernel_name(MetricSpec metric, DType dtype, Isa isa);
 // Keys of a metric over two matrices, each a piece of a larger one.
 class MatrixVerifier final : public Verifier {
  public:
-  // Rows of a matrix and the number of the first.
-  struct Piece {
-    MatrixView view;
-    std::int64_t first = 0;
-
-    const std::byte* row(std::int64_t i) const { return view.row(i - first); }
-  };
-
   // `kernels` must have an entry for the metric and the base's type.
   MatrixVerifier(MetricSpec metric, const DistanceKernels& kernels, Piece queries, Piece base);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
-#include "filter/rounded/tile_kernel.hpp"
 
 namespace nearfield {
 namespace {
@@ -42,19 +41,20 @@ void choose_tiles(const SearchShape& shape, const Tuning& tuning, std::int64_t b
 }
 
 // As above, for tiles: whole groups of queries and rows.
-void choose_whole_tiles(const SearchShape& shape, const TileTuning& tuning,
+void choose_whole_tiles(const SearchShape& shape, const TileShape& tiles,
                         std::int64_t tasks_per_thread, int halvings, Plan& plan) {
   const auto fit = [](std::int64_t most, std::int64_t count, std::int64_t unit) {
     return round_up(std::clamp(most, std::int64_t{1}, std::max<std::int64_t>(count, 1)), unit);
   };
-  const std::int64_t pairs =
-      (tuning.block_values / std::max<std::int64_t>(shape.cols, 1)) >> halvings;
-  plan.row_tile =
-      fit(std::min({tuning.rows, kMostTileRows, pairs / kTileQueries}), shape.rows, kGroupRows);
-  // Fewer queries a tile rather than parts of the base, of which each begins without a threshold.
-  const std::int64_t even = divide_up(shape.queries, plan.threads * tasks_per_thread);
-  plan.query_tile =
-      fit(std::min({tuning.queries, pairs / plan.row_tile, even}), shape.queries, kTileQueries);
+  const std::int64_t pairs = tiles.most_pairs >> halvings;
+  plan.row_tile = fit(std::min(tiles.most_rows, pairs / tiles.queries), shape.rows, tiles.rows);
+  const std::int64_t most = std::min(tiles.most_queries, pairs / plan.row_tile);
+  // Of one size: two times 300 rather than 512 and 88.
+  const std::int64_t parts = tiles.keep_queries_together
+                                 ? divide_up(shape.queries, std::max<std::int64_t>(most, 1))
+                                 : plan.threads * tasks_per_thread;
+  const std::int64_t even = divide_up(shape.queries, std::max<std::int64_t>(parts, 1));
+  plan.query_tile = fit(std::min(most, even), shape.queries, tiles.queries);
 }
 
 // Reading fewer at a time would cost more in calls than in bytes.
@@ -90,10 +90,11 @@ std::int64_t row_parts(const Plan& plan, const Tuning& tuning, std::int64_t sink
 // not passes over the base.
 void choose_blocks(const SearchShape& shape, const Tuning& tuning, std::int64_t budget,
                    Plan& plan) {
-  const std::int64_t least = shape.tiled ? kTileQueries * kGroupRows : kLeastBlockPairs;
+  const std::int64_t least =
+      shape.tiles ? shape.tiles->queries * shape.tiles->rows : kLeastBlockPairs;
   for (int halvings = 0;; ++halvings) {
-    if (shape.tiled) {
-      choose_whole_tiles(shape, tuning.tiles, tuning.tasks_per_thread, halvings, plan);
+    if (shape.tiles) {
+      choose_whole_tiles(shape, *shape.tiles, tuning.tasks_per_thread, halvings, plan);
     } else {
       choose_tiles(shape, tuning, tuning.block_pairs >> halvings, plan);
     }
@@ -156,10 +157,10 @@ Plan make_plan(const SearchShape& shape, const Tuning& tuning) {
   return *plan;
 }
 
-bool tiles_pay(const SearchShape& shape, const Tuning& tuning) {
+bool fits(const SearchShape& shape, const Tuning& tuning, std::int64_t queries) {
   std::int64_t least = 0;
   const std::optional<Plan> plan = try_plan(shape, tuning, least);
-  return plan && plan->query_batch >= tuning.tiles.least_queries;
+  return plan && plan->query_batch >= queries;
 }
 
 }  // namespace nearfield

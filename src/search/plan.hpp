@@ -19,6 +19,17 @@ struct TileTuning {
   std::int64_t block_values = 1 << 25;  // at most 40 ms a block, should all pairs survive
 };
 
+// Of a search over bits. Measured as below, 4,000,000 x 512 bits.
+struct BitTuning {
+  std::int64_t queries = 1024;         // of a block: they share what its rows cost to make ready
+  std::int64_t rows = 512;             // of a block
+  std::int64_t block_words = 1 << 23;  // of 32 bits: at most 25 ms a block, on the slowest ISA
+  std::int64_t few_queries = 8;        // which are compared at once,
+  std::int64_t few_queries_bytes = 256 << 10;  // with rows of so many bytes a block
+  std::int64_t least_tile_queries = 32;        // below, AMX is slower than counting
+  double value_cost = 1.0 / 256;               // of a bit: see value_cost.hpp
+};
+
 // Measured on two cores of a 5th-generation Xeon (48 KiB L1, 2 MiB L2), 100,000 x 128 f32.
 struct Tuning {
   std::int64_t block_pairs = 16'384;        // keys of a block: 128 KiB, beside the rows in L2
@@ -30,10 +41,24 @@ struct Tuning {
   double nanoseconds_per_value = 0.25;        // of a row, to guess what is too small for threads
   double inline_below_nanoseconds = 100'000;  // an arena costs 18 us
   TileTuning tiles;
+  BitTuning bits;
 };
 
 // What a search uses that is not told otherwise. Tests change it between searches.
 Tuning& default_tuning();
+
+// Blocks as a filter wants them.
+struct TileShape {
+  std::int64_t queries = 1;  // a whole number of these, and of these rows
+  std::int64_t rows = 1;
+  std::int64_t most_queries = 1;
+  std::int64_t most_rows = 1;
+  std::int64_t most_pairs = 1;
+  // Threads share the rows, and each has as many queries as there may be: rows cost something for
+  // every block they are in. Else they share the queries, since each part of the rows begins
+  // without a threshold.
+  bool keep_queries_together = false;
+};
 
 struct SearchShape {
   std::int64_t queries = 0;
@@ -45,17 +70,16 @@ struct SearchShape {
   std::int64_t base_row_bytes = 0;
   std::int64_t base_buffer_bytes = 0;   // a row; 0 if the base is in memory already
   std::int64_t query_buffer_bytes = 0;  // likewise
-  bool tiled = false;                   // filtered by tiles of rounded rows
-  std::int64_t base_filter_bytes = 0;   // a row, rounded
+  std::optional<TileShape> tiles;       // of a filter that has them
+  std::int64_t base_filter_bytes = 0;   // a row, as the filter keeps it
   std::int64_t query_filter_bytes = 0;  // likewise
   std::int64_t fixed_bytes = 0;         // of the whole search: the list of allowed rows, say
   int threads = 1;
   std::optional<std::int64_t> memory_limit;
 };
 
-// Of a shape that is tiled: whether it fits, with enough queries at a time to be worth rounding the
-// base for them.
-bool tiles_pay(const SearchShape& shape, const Tuning& tuning);
+// Whether it fits the memory limit, with so many queries at a time.
+bool fits(const SearchShape& shape, const Tuning& tuning, std::int64_t queries);
 
 // Fills all of the plan but isa, filter, kernel and selector. Throws memory_limit.
 Plan make_plan(const SearchShape& shape, const Tuning& tuning);

@@ -58,6 +58,7 @@ void BitTileFilter::run(Range queries, std::int64_t groups, const std::int8_t* b
     if (most >= 0) room.level[i] = static_cast<float>(queries_.ones(query) - most);
   }
   room.job = {.queries = queries_.signs(queries.begin),
+              .used = queries.size(),
               .query_stride = queries_.stride(),
               .rows = bytes,
               .bias = kNoBias,

@@ -7,7 +7,8 @@ namespace nearfield {
 void PreparedRoundedFilter::take_queries(const Piece& queries, const Piece& rows, int threads,
                                          Monitor& monitor) {
   const DefaultFloats floats;
-  if (!fitted_ && !rounding_.lossless) fit_rounding(rounding_, rows.view, monitor);
+  const bool fits = fitted_ || rounding_.lossless || kept_ != nullptr;
+  if (!fits) fit_rounding(rounding_, rows.view, monitor);
   fitted_ = true;
   filter_.reset();
   rows_.reset();
@@ -17,9 +18,15 @@ void PreparedRoundedFilter::take_queries(const Piece& queries, const Piece& rows
 
 const Filter& PreparedRoundedFilter::take_rows(const Piece& rows, int threads, Monitor& monitor) {
   filter_.reset();
+  if (kept_ != nullptr) return filter_.emplace(rounding_, kernel_, *queries_, *kept_);
   rows_.reset();  // first: the plan counts one chunk of them
   rows_.emplace(rounding_, kernel_, rows.view, rows.first, threads, monitor);
   return filter_.emplace(rounding_, kernel_, *queries_, *rows_);
+}
+
+std::string PreparedRoundedFilter::name() const {
+  const std::string name = RoundedFilter::name_of(kernel_);
+  return kept_ != nullptr ? name + ", prepared" : name;
 }
 
 }  // namespace nearfield

@@ -12,16 +12,21 @@ class PreparedRoundedFilter final : public PreparedFilter {
   PreparedRoundedFilter(Rounding rounding, const TileKernel& kernel)
       : rounding_(std::move(rounding)), kernel_(kernel) {}
 
-  // Fits the rounding to the first rows of the first batch.
+  // Of a whole base that is rounded already, and outlives it.
+  PreparedRoundedFilter(Rounding rounding, const TileKernel& kernel, const RoundedRows& rows)
+      : rounding_(std::move(rounding)), kernel_(kernel), kept_(&rows) {}
+
+  // Fits the rounding to the first rows of the first batch, if none is kept.
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;
   const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
-  std::string name() const override { return RoundedFilter::name_of(kernel_); }
+  std::string name() const override;
 
  private:
   Rounding rounding_;
   bool fitted_ = false;
   const TileKernel& kernel_;
+  const RoundedRows* kept_ = nullptr;
   std::optional<RoundedQueries> queries_;
   std::optional<RoundedRows> rows_;
   std::optional<RoundedFilter> filter_;

@@ -1,0 +1,172 @@
+#include "search/choose_filter.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "filter/bits/bit_filter.hpp"
+#include "filter/bits/bit_tile_filter.hpp"
+#include "filter/every_row.hpp"
+#include "filter/rounded/prepared_rounded_filter.hpp"
+#include "search/engine.hpp"
+#include "search/prepared_base.hpp"
+
+namespace nearfield {
+namespace {
+
+// At most so many rows may be found.
+std::int64_t allowed_rows(const RowFilter& filter, std::int64_t rows) {
+  if (filter.kind() == RowFilter::Kind::list) return std::ssize(filter.ids());
+  if (filter.kind() != RowFilter::Kind::bitset) return rows;
+  std::int64_t count = 0;
+  for (const std::uint64_t word : filter.words()) count += std::popcount(word);
+  return count;
+}
+
+// What a filter needs; `shape` is that of the search with every row.
+TileShape rounded_blocks(const SearchShape& shape, const TileTuning& tuning) {
+  return {.queries = kTileQueries,
+          .rows = kGroupRows,
+          .most_queries = tuning.queries,
+          .most_rows = std::min(tuning.rows, kMostTileRows),
+          .most_pairs = tuning.block_values / std::max<std::int64_t>(shape.cols, 1)};
+}
+
+SearchShape rounded_shape(SearchShape shape, const TileTuning& tuning) {
+  const std::int64_t cols = shape.cols;
+  shape.tiles = rounded_blocks(shape, tuning);
+  shape.base_filter_bytes = RoundedRows::bytes_per_row(cols);
+  shape.query_filter_bytes = RoundedQueries::bytes_per_query(cols);
+  shape.fixed_bytes += RoundedRows::fixed_bytes(cols, shape.threads) +
+                       RoundedQueries::fixed_bytes(cols, shape.threads) + fit_bytes(cols);
+  return shape;
+}
+
+TileShape bit_blocks(const SearchShape& shape, const BitTuning& tuning) {
+  return {.queries = 1,
+          .rows = kBlockRows,
+          .most_queries = tuning.queries,
+          .most_pairs = tuning.block_words / std::max<std::int64_t>(words_of(shape.cols), 1),
+          .keep_queries_together = true};
+}
+
+SearchShape counted_shape(SearchShape shape, const BitTuning& tuning) {
+  shape.tiles = bit_blocks(shape, tuning);
+  const std::int64_t few_rows =
+      tuning.few_queries_bytes / std::max<std::int64_t>(shape.base_row_bytes, 1);
+  shape.tiles->most_rows = shape.queries <= tuning.few_queries
+                               ? std::max(few_rows, kBlockRows)
+                               : std::min(BitFilter::rows_at_once(shape.cols), tuning.rows);
+  shape.value_cost = tuning.value_cost;
+  shape.query_filter_bytes = BitQueries::bytes_per_query(shape.cols);
+  shape.fixed_bytes += shape.threads * BitFilter::scratch_bytes(shape.cols, shape.tiles->most_rows);
+  return shape;
+}
+
+SearchShape bit_tile_shape(SearchShape shape, const BitTuning& tuning) {
+  shape.tiles = bit_blocks(shape, tuning);
+  shape.tiles->queries = kTileQueries;
+  shape.tiles->rows = kGroupRows;
+  shape.tiles->most_rows = BitTileFilter::rows_at_once(shape.cols);
+  shape.value_cost = tuning.value_cost;
+  shape.query_filter_bytes = BitTileQueries::bytes_per_query(shape.cols);
+  shape.fixed_bytes += BitTileQueries::fixed_bytes(shape.cols) +
+                       shape.threads * BitTileFilter::scratch_bytes(shape.cols);
+  return shape;
+}
+
+// Of a base that is prepared: nothing is made of it.
+SearchShape kept_shape(SearchShape shape, const TileTuning& tuning) {
+  shape.tiles = rounded_blocks(shape, tuning);
+  shape.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
+  shape.fixed_bytes += RoundedQueries::fixed_bytes(shape.cols, shape.threads);
+  return shape;
+}
+
+void check_prepared(const PreparedBase& prepared, MetricSpec metric, Isa isa) {
+  const auto refuse = [](std::string_view is, std::string_view wanted) {
+    fail(ErrorCode::invalid_argument,
+         "the base is prepared for {}, and the search asks for {}: prepare it for that too", is,
+         wanted);
+  };
+  if (prepared.metric != metric) refuse(to_string(prepared.metric), to_string(metric));
+  if (prepared.isa != isa) refuse(to_string(prepared.isa), to_string(isa));
+}
+
+class Choice {
+ public:
+  Choice(const SearchInput& input, Isa isa, const Tuning& tuning, SearchShape& shape)
+      : input_(input), isa_(isa), tuning_(tuning), shape_(shape) {}
+
+  std::unique_ptr<PreparedFilter> make() {
+    if (input_.base.prepared() != nullptr) {
+      if (auto filter = kept(*input_.base.prepared())) return filter;
+    }
+    if (shape_.rows / tuning_.tiles.most_forbidden <= allowed_rows(input_.filter, shape_.rows)) {
+      if (input_.metric.metric == Metric::hamming) return bits();
+      if (auto filter = rounded()) return filter;
+    }
+    return every_row();
+  }
+
+ private:
+  static std::unique_ptr<PreparedFilter> every_row() {
+    return std::make_unique<PreparedEveryRow>();
+  }
+
+  // Takes the shape if it fits with so many queries at a time.
+  bool takes(const SearchShape& shape, std::int64_t least_queries) {
+    if (!fits(shape, tuning_, least_queries)) return false;
+    shape_ = shape;
+    return true;
+  }
+
+  std::unique_ptr<PreparedFilter> bits() {
+    const BitKernel& kernel = bit_kernel(isa_);
+    if (isa_ == Isa::amx && BitTileFilter::rows_at_once(shape_.cols) > 0 &&
+        takes(bit_tile_shape(shape_, tuning_.bits), tuning_.bits.least_tile_queries)) {
+      return std::make_unique<PreparedBitTileFilter>(kernel, tile_kernel(isa_));
+    }
+    if (takes(counted_shape(shape_, tuning_.bits), 1)) {
+      return std::make_unique<PreparedBitFilter>(kernel);
+    }
+    return every_row();
+  }
+
+  // Empty if it is of no use: bytes kept as they are serve queries of the same bytes alone.
+  std::unique_ptr<PreparedFilter> kept(const PreparedBase& prepared) {
+    check_prepared(prepared, input_.metric, isa_);
+    if (prepared.rounding.lossless && input_.queries.dtype() != input_.base.dtype()) return nullptr;
+    if (!takes(kept_shape(shape_, tuning_.tiles), 1)) return nullptr;
+    Rounding rounding = prepared.rounding;
+    rounding.queries = input_.queries.dtype();
+    return std::make_unique<PreparedRoundedFilter>(std::move(rounding), tile_kernel(isa_),
+                                                   prepared.rows);
+  }
+
+  // Empty if it does not know the metric, or does not pay.
+  std::unique_ptr<PreparedFilter> rounded() {
+    const auto rounding = choose_rounding(input_.metric, input_.queries.dtype(),
+                                          input_.base.dtype(), input_.base.cols());
+    if (!rounding || (!rounding->lossless && shape_.rows < tuning_.tiles.least_rows) ||
+        !takes(rounded_shape(shape_, tuning_.tiles), tuning_.tiles.least_queries)) {
+      return nullptr;
+    }
+    return std::make_unique<PreparedRoundedFilter>(*rounding, tile_kernel(isa_));
+  }
+
+  const SearchInput& input_;
+  Isa isa_;
+  const Tuning& tuning_;
+  SearchShape& shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<PreparedFilter> choose_filter(const SearchInput& input, Isa isa,
+                                              const Tuning& tuning, SearchShape& shape) {
+  return Choice(input, isa, tuning, shape).make();
+}
+
+}  // namespace nearfield
