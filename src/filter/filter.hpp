@@ -88,9 +88,14 @@ void Candidates::keep_if(const Keep& keep) {
   if (keyed_) keys_.resize(kept);
 }
 
+class TwoSidedFilter;
+
 class Filter {
  public:
   virtual ~Filter() = default;
+
+  // Itself, if it is one.
+  virtual const TwoSidedFilter* two_sided() const { return nullptr; }
 
   // thresholds[i]: of the block's i-th query, the key above which a row is of no use. A row whose
   // key may be at or below it is a candidate. Called from many threads.
@@ -101,6 +106,16 @@ class Filter {
   virtual bool certified() const = 0;
 
   virtual std::string name() const = 0;
+};
+
+// A filter of rows that are queries too: one look at a pair serves both.
+class TwoSidedFilter : public Filter {
+ public:
+  // As survivors; a row whose key may be at or below its own threshold, of row_thresholds, is a
+  // candidate too.
+  virtual void survivors_of_both(const Block& block, std::span<const double> thresholds,
+                                 std::span<const double> row_thresholds,
+                                 Candidates& out) const = 0;
 };
 
 }  // namespace nearfield

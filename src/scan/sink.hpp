@@ -12,9 +12,14 @@ namespace nearfield {
 
 // Calls about different queries may come from different threads at once; those about one query
 // come one after the other.
+class TwoSidedSink;
+
 class Sink {
  public:
   virtual ~Sink() = default;
+
+  // Itself, if it is one.
+  virtual TwoSidedSink* two_sided() { return nullptr; }
 
   // The key above which a row is of no use to each query.
   virtual void thresholds(Range queries, std::span<double> out) const = 0;
@@ -26,6 +31,13 @@ class Sink {
   // return, query by query.
   virtual std::unique_ptr<Sink> twin() const = 0;
   virtual void merge(Sink& twin, std::int64_t query) = 0;
+};
+
+// A sink of rows that are queries too.
+class TwoSidedSink : public Sink {
+ public:
+  // As consume, from the other side: each candidate's query is found by its row.
+  virtual void consume_turned(const Candidates& candidates, std::span<const double> keys) = 0;
 };
 
 // Keys that are at most the bound; kNever, which is NaN, is not.

@@ -32,6 +32,20 @@ void TopKSink::consume(const Candidates& candidates, std::span<const double> key
   for (std::int64_t query = queries.begin; query < queries.end; ++query) of(query).settle();
 }
 
+void TopKSink::consume_turned(const Candidates& candidates, std::span<const double> keys) {
+  const Range queries = candidates.block().queries;
+  const double* key = keys.data();
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    const std::int64_t count = candidates.count_of(query);
+    for (std::int64_t i = 0; i < count; ++i) {
+      of(candidates.row(query, i)).offer({key[i], query});  // kNever, which is NaN, is not taken
+    }
+    key += count;
+  }
+  const Range rows = candidates.block().rows;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) of(row).settle();
+}
+
 std::unique_ptr<Sink> TopKSink::twin() const {
   return std::make_unique<TopKSink>(queries_, k_, after_);
 }

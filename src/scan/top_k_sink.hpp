@@ -10,7 +10,7 @@
 namespace nearfield {
 
 // The k nearest rows of each query.
-class TopKSink final : public Sink {
+class TopKSink final : public TwoSidedSink {
  public:
   // If `after` is not empty it has an entry for every query of the search, and only what follows
   // it in the total order is kept.
@@ -21,6 +21,10 @@ class TopKSink final : public Sink {
 
   void thresholds(Range queries, std::span<double> out) const override;
   void consume(const Candidates& candidates, std::span<const double> keys) override;
+  // Not of one that goes on where another ended: pairs then differ from side to side.
+  TwoSidedSink* two_sided() override { return after_.empty() ? this : nullptr; }
+  void consume_turned(const Candidates& candidates, std::span<const double> keys) override;
+
   std::unique_ptr<Sink> twin() const override;
   void merge(Sink& twin, std::int64_t query) override;
 

@@ -5,6 +5,7 @@
 
 #include "core/checked.hpp"
 #include "core/tasks.hpp"
+#include "scan/scan_once.hpp"
 #include "search/check_rows.hpp"
 #include "search/choose_filter.hpp"
 #include "search/matrix_verifier.hpp"
@@ -142,6 +143,14 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
   }
 }
 
+// Whether all rows meet all others at once, so that one look at a pair serves both.
+bool Engine::meets_once(const ScanGrid& grid, const Filter& filter, Sink& sink) const {
+  return &input_.queries == &input_.base && input_.meets == Meets::other_rows &&
+         input_.filter.kind() == RowFilter::Kind::all &&
+         grid.queries.size() == input_.base.rows() && grid.rows.size() == input_.base.rows() &&
+         filter.two_sided() != nullptr && sink.two_sided() != nullptr;
+}
+
 void Engine::run_chunk(const Piece& queries, const Piece& base, Sink& sink, Monitor& monitor) {
   const MatrixVerifier verifier(input_.metric, kernels_, queries, base);
   const Filter& filter = filter_->take_rows(base, plan_.threads, monitor);
@@ -153,7 +162,10 @@ void Engine::run_chunk(const Piece& queries, const Piece& base, Sink& sink, Moni
                       .first_row_tile = first_row_tile_,
                       .row_parts = plan_.row_parts,
                       .threads = plan_.threads};
-  const ScanCounts counts = scan(grid, allowed_, filter, verifier, sink, monitor);
+  const ScanCounts counts =
+      meets_once(grid, filter, sink)
+          ? scan_once(grid, *filter.two_sided(), verifier, *sink.two_sided(), monitor)
+          : scan(grid, allowed_, filter, verifier, sink, monitor);
   counts_.considered += counts.considered;
   counts_.verified += counts.verified;
 }

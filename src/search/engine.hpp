@@ -65,6 +65,7 @@ class Engine {
 
  private:
   void run_batch(Range batch, Sink& sink, Monitor& monitor);
+  bool meets_once(const ScanGrid& grid, const Filter& filter, Sink& sink) const;
   void run_chunk(const Piece& queries, const Piece& base, Sink& sink, Monitor& monitor);
   void check(MatrixView rows, std::int64_t first, std::string_view what,
              const Monitor& monitor) const;

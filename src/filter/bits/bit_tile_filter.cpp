@@ -68,6 +68,8 @@ void BitTileFilter::run(Range queries, std::int64_t groups, const std::int8_t* b
               .level = room.level.data(),
               .per_loss = room.per_loss.data(),
               .per_other = room.per_other.data(),
+              .column_bias = nullptr,
+              .column_level = nullptr,
               .found_rows = room.rows.data(),
               .found_sums = room.sums.data(),
               .room = TileRoom::kRowsPerQuery,

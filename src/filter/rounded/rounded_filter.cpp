@@ -38,16 +38,24 @@ RoundedFilter::Bound RoundedFilter::bound(const Rounded& query, double threshold
                                           : product_bound(query, threshold);
 }
 
+// The most that lies between two vectors whose key is at most the threshold, in steps; less than 0
+// if none do.
+double RoundedFilter::most_steps(double threshold) const {
+  // The definition's sum has an error of at most (cols + 8) 2^-53 of itself.
+  const double relative = static_cast<double>(rounding_.cols + 16) * 0x1p-52;
+  const double squared = rounding_.unit ? 2 + 2 * (threshold + relative) : threshold;
+  if (squared < 0) return -1;
+  return std::sqrt(squared) * (1 + relative) / rounding_.step + kSlack;
+}
+
 // |q - x| <= T + L, where T holds the threshold and what the query loses, and L is what the row
 // loses: with bytes, (squares of q + squares of x) / 2 - sum <= (T + L)^2 / 2, and the bias has
 // taken the squares of x.
 RoundedFilter::Bound RoundedFilter::distance_bound(const Rounded& query, double threshold) const {
   if (rounding_.lossless) return {.level = (query.squares - threshold) / 2};
-  // The definition's sum has an error of at most (cols + 8) 2^-53 of itself.
-  const double relative = static_cast<double>(rounding_.cols + 16) * 0x1p-52;
-  const double squared = rounding_.unit ? 2 + 2 * (threshold + relative) : threshold;
-  if (squared < 0) return {.level = kInfinity};
-  const double most = std::sqrt(squared) * (1 + relative) / rounding_.step + query.loss + kSlack;
+  const double steps = most_steps(threshold);
+  if (steps < 0) return {.level = kInfinity};
+  const double most = steps + query.loss;
   if (!(most < kUseless)) return {};
   return {.level = (query.squares - most * most) / 2, .per_loss = -most, .per_other = -1};
 }
@@ -77,16 +85,71 @@ double RoundedFilter::key(const Rounded& query, std::int32_t sum, std::int64_t r
   return 0 - (sum + offset * query.sum + offset * offset * static_cast<double>(rounding_.cols));
 }
 
-void RoundedFilter::run(const Block& block, Range queries, std::span<const double> thresholds,
-                        TileRoom& room) const {
+bool RoundedFilter::Question::near(std::int64_t query, std::int64_t row, double key) const {
+  if (key <= thresholds[static_cast<std::size_t>(query - block.queries.begin)]) return true;
+  return !row_thresholds.empty() &&
+         key <= row_thresholds[static_cast<std::size_t>(row - block.rows.begin)];
+}
+
+double RoundedFilter::largest_loss(Range queries) const {
+  float largest = 0;
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    largest = std::max(largest, queries_.of(query).loss);
+  }
+  return largest;
+}
+
+// As in distance_bound and product_bound, with the threshold on the row's side: of each query,
+// (squares of q) / 2 stands against what the row adds. What the queries lose is taken for the
+// largest of the block, since here it cannot depend on the query.
+void RoundedFilter::ask_columns(const Question& question, TileRoom& room) const {
+  constexpr double kLeast = -(1 << 28);
+  constexpr double kMost = 1 << 29;  // finds every query
+  const double lost = rounding_.lossless ? 0 : largest_loss(question.block.queries);
+  const Range rows = question.block.rows;
+  std::fill(room.column_bias.begin(), room.column_bias.end(), 0);
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const auto i = static_cast<std::size_t>(row - rows.begin);
+    const double threshold = question.row_thresholds[i];
+    double bias = rounding_.form == Form::distance ? threshold / 2 : threshold;
+    if (!rounding_.lossless) {
+      const GroupTerms& terms = *rows_.terms(row - (row - rows.begin) % kGroupRows);
+      const double most = most_steps(threshold) + lost + terms.loss;
+      bias = most * most / 2 * (1 + 0x1p-40);
+    }
+    room.column_bias[i] =
+        static_cast<std::int32_t>(std::clamp(std::floor(bias) + 2, kLeast, kMost));
+  }
+}
+
+void RoundedFilter::level_columns(Range queries, TileRoom& room) const {
+  constexpr std::int32_t kFarthest = 1 << 29;
+  room.column_level.fill(kFarthest);
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    const Rounded& rounded = queries_.of(query);
+    std::int32_t& level = room.column_level[static_cast<std::size_t>(query - queries.begin)];
+    if (rounded.kind == Rounded::Kind::never) continue;
+    if (rounded.kind == Rounded::Kind::always) {
+      level = -kFarthest;
+    } else if (rounding_.form == Form::distance) {
+      level = rounded.squares / 2;
+    } else {
+      level = -rounding_.offset() *
+              (rounded.sum + rounding_.offset() * static_cast<std::int32_t>(rounding_.cols));
+    }
+  }
+}
+
+void RoundedFilter::run(const Question& question, Range queries, TileRoom& room) const {
   // What the kernel's own arithmetic in floats may lose, and its rounding to an integer.
   constexpr double kRelative = 0x1p-21;
+  const Block& block = question.block;
   const GroupTerms& largest = rows_.largest_terms();
   for (std::int64_t i = 0; i < kTileQueries; ++i) {
     Bound found{.level = kInfinity};
     if (const std::int64_t query = queries.begin + i; query < queries.end) {
       found = bound(queries_.of(query),
-                    thresholds[static_cast<std::size_t>(query - block.queries.begin)]);
+                    question.thresholds[static_cast<std::size_t>(query - block.queries.begin)]);
       if (std::isfinite(found.level)) {
         found.level -= 1 + kRelative * (std::abs(found.level) - found.per_loss * largest.loss -
                                         found.per_other * largest.other);
@@ -96,6 +159,8 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
     room.per_loss[static_cast<std::size_t>(i)] = static_cast<float>(found.per_loss);
     room.per_other[static_cast<std::size_t>(i)] = static_cast<float>(found.per_other);
   }
+  const bool both = !question.row_thresholds.empty();
+  if (both) level_columns(queries, room);
   room.job = {.queries = queries_.values(queries.begin),
               .used = queries.size(),
               .query_stride = queries_.stride(),
@@ -107,6 +172,8 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
               .level = room.level.data(),
               .per_loss = room.per_loss.data(),
               .per_other = room.per_other.data(),
+              .column_bias = both ? room.column_bias.data() : nullptr,
+              .column_level = both ? room.column_level.data() : nullptr,
               .found_rows = room.rows.data(),
               .found_sums = room.sums.data(),
               .room = TileRoom::kRowsPerQuery,
@@ -114,37 +181,39 @@ void RoundedFilter::run(const Block& block, Range queries, std::span<const doubl
   kernel_.run(room.job);
 }
 
-void RoundedFilter::survivors(const Block& block, std::span<const double> thresholds,
-                              Candidates& out) const {
+void RoundedFilter::survivors_of_both(const Block& block, std::span<const double> thresholds,
+                                      std::span<const double> row_thresholds,
+                                      Candidates& out) const {
   assert(block.rows.size() <= kMostTileRows && rows_.begins_group(block.rows.begin));
+  const Question question{block, thresholds, row_thresholds};
   TileRoom room;
   if (rounding_.lossless) {
     out.start_keyed(block);
   } else {
     out.start_listed(block);
   }
+  if (!row_thresholds.empty()) ask_columns(question, room);
   for (std::int64_t first = block.queries.begin; first < block.queries.end; first += kTileQueries) {
     const Range queries{first, std::min(first + kTileQueries, block.queries.end)};
-    run(block, queries, thresholds, room);
+    run(question, queries, room);
     for (std::int64_t query = queries.begin; query < queries.end; ++query) {
-      add(block, query, thresholds[static_cast<std::size_t>(query - block.queries.begin)], room,
-          query - queries.begin, out);
+      add(question, query, room, query - queries.begin, out);
       out.end_query();
     }
   }
 }
 
-void RoundedFilter::add(const Block& block, std::int64_t query, double threshold,
-                        const TileRoom& room, std::int64_t tile_query, Candidates& out) const {
+void RoundedFilter::add(const Question& question, std::int64_t query, const TileRoom& room,
+                        std::int64_t tile_query, Candidates& out) const {
   const std::int64_t count = room.job.counts[tile_query];
   for (std::int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(tile_query * TileRoom::kRowsPerQuery + i);
-    const std::int64_t row = block.rows.begin + room.rows[at];
-    if (row >= block.rows.end) return;  // rows rise; behind the last there are only zeros
+    const std::int64_t row = question.block.rows.begin + room.rows[at];
+    if (row >= question.block.rows.end) return;  // rows rise; behind the last there are only zeros
     if (!rounding_.lossless) {
       out.add(row);
     } else if (const double exact = key(queries_.of(query), room.sums[at], row);
-               exact <= threshold) {
+               question.near(query, row, exact)) {
       out.add(row, exact);
     }
   }

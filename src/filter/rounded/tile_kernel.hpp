@@ -35,7 +35,9 @@ struct GroupTerms {
 //   sum of query[i] * row[i] + bias[row] >=
 //       level[query] + per_loss[query] * loss + per_other[query] * other
 // where the right side is rounded to an integer, up or down. A level of -infinity finds every row,
-// one of +infinity none.
+// one of +infinity none. If there is a column_bias, a pair is also found if
+//   the left side + column_bias[row] >= column_level[query]
+// so that a row finds queries too.
 struct TileJob {
   const std::byte* queries;   // kTileQueries of them, in the kernel's form
   std::int64_t used;          // so many of them are looked at; nothing is said of the others
@@ -48,6 +50,8 @@ struct TileJob {
   const float* level;  // kTileQueries of each
   const float* per_loss;
   const float* per_other;
+  const std::int32_t* column_bias;   // of each row, from -2^28 to 2^29, or null
+  const std::int32_t* column_level;  // kTileQueries, from -2^29 to 2^29, or null
 
   // Of query q, its finds are at q * room. Rows are counted from the first of the job.
   std::uint32_t* found_rows;

@@ -37,6 +37,17 @@ struct Problem {
       per_loss.push_back(-static_cast<float>(random() % 100));
       per_other.push_back(-static_cast<float>(random() % 100));
     }
+    if (seed % 2 == 0) {
+      for (std::int64_t row = 0; row < groups * kGroupRows; ++row) {
+        column_bias.push_back(row % 9 == 0 ? 1 << 29
+                                           : static_cast<std::int32_t>(random() % 50'000));
+      }
+      for (std::int64_t query = 0; query < kTileQueries; ++query) {
+        column_level.push_back(static_cast<std::int32_t>(random() % 200'000));
+      }
+      column_level[5] = 1 << 29;
+      column_level[6] = -(1 << 29);
+    }
     level[3] = kInfinity;
     level[4] = -kInfinity;
   }
@@ -60,8 +71,12 @@ struct Problem {
   bool found(std::int64_t query, std::int64_t row) const {
     const auto q = static_cast<std::size_t>(query);
     const GroupTerms& own = terms[static_cast<std::size_t>(row / kGroupRows)];
-    return static_cast<float>(sum(query, row)) >=
-           level[q] + per_loss[q] * own.loss + per_other[q] * own.other;
+    if (static_cast<float>(sum(query, row)) >=
+        level[q] + per_loss[q] * own.loss + per_other[q] * own.other) {
+      return true;
+    }
+    return !column_bias.empty() &&
+           sum(query, row) + column_bias[static_cast<std::size_t>(row)] >= column_level[q];
   }
 
   std::int64_t cols;
@@ -72,6 +87,7 @@ struct Problem {
   std::vector<std::int32_t> bias;
   std::vector<GroupTerms> terms;
   std::vector<float> level, per_loss, per_other;
+  std::vector<std::int32_t> column_bias, column_level;
 };
 
 // The problem as a kernel reads it; what lies behind a row's values is 0x55.
@@ -136,6 +152,8 @@ void expect_the_definition(const Problem& problem, Isa isa) {
               .level = problem.level.data(),
               .per_loss = problem.per_loss.data(),
               .per_other = problem.per_other.data(),
+              .column_bias = problem.column_bias.empty() ? nullptr : problem.column_bias.data(),
+              .column_level = problem.column_bias.empty() ? nullptr : problem.column_level.data(),
               .found_rows = rows.data(),
               .found_sums = sums.data(),
               .room = room,

@@ -51,6 +51,46 @@ TEST(KnnTiles, AnySizeGivesTheOraclesAnswer) {
   }
 }
 
+// Where all rows meet all others, each pair is looked at once: also where threads, tiles and bounds
+// make it hard.
+TEST(KnnTiles, APairIsLookedAtOnceForBothOfItsRows) {
+  for (const DType dtype : {DType::u8, DType::i8, DType::f32}) {
+    for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product, Metric::cosine}) {
+      for (const data::Kind kind :
+           {data::Kind::small_integers, data::Kind::gaussian, data::Kind::with_non_finite,
+            data::Kind::wild_norms, data::Kind::huge}) {
+        const Matrix base = data::make_matrix({kind, dtype, 400, 12, 2});
+        const MatrixRows rows(base);
+        KnnOptions options;
+        options.k = 7;
+        options.metric = metric;
+        options.exclude_self = true;
+        const oracle::Answer want = oracle::knn(base, base, options);
+        for (const Isa isa : available_isas()) {
+          for (const std::int64_t tile : {32, 96, 512}) {
+            Tuning tuning;
+            tuning.inline_below_nanoseconds = 0;
+            tuning.tiles.rows = tile == 512 ? 64 : tile;  // fewer than queries, as many, more
+            tuning.tiles.queries = tile;
+            tuning.tiles.least_rows = 0;
+            Context context;
+            context.isa = isa;
+            context.threads = tile == 96 ? 1 : 3;
+            Progress last;
+            context.progress = [&](const Progress& progress) { last = progress; };
+            const Neighbors found = knn(rows, rows, options, context, tuning);
+            EXPECT_EQ(oracle::difference(found, want), "")
+                << to_string(isa) << ' ' << to_string(dtype) << ' ' << to_string(metric) << ' '
+                << data::to_string(kind) << ' ' << tile;
+            EXPECT_EQ(found.stats.pairs_considered, 400 * 400);
+            EXPECT_EQ(last.done, last.total);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(KnnPlan, BlocksOfACostlyMetricHoldFewerPairs) {
   SearchShape shape;
   shape.queries = 100;

@@ -45,24 +45,32 @@ struct Comparison {
 
   void compare(const Sums& sums, std::int64_t block) {
     const __m512i bias = _mm512_loadu_si512(job.bias + block * kBlockRows);
+    __m512i column_bias = bias;
+    if (job.column_bias != nullptr) {
+      column_bias =
+          _mm512_add_epi32(bias, _mm512_loadu_si512(job.column_bias + block * kBlockRows));
+    }
     for (std::int64_t first = 0; first < kTileQueries; first += 8) {
       __mmask16 some = 0;
       for (std::int64_t query = first; query < first + 8; ++query) {
-        some = _kor_mask16(some, reached(sums.load(query), bias, query));
+        some = _kor_mask16(some, reached(sums.load(query), bias, column_bias, query));
       }
       if (__builtin_expect(_kortestz_mask16_u8(some, some), 1)) continue;
       for (std::int64_t query = first; query < first + 8; ++query) {
         const __m512i sum = sums.load(query);
-        const __mmask16 found = reached(sum, bias, query);
+        const __mmask16 found = reached(sum, bias, column_bias, query);
         if (found == 0) continue;
         append(_mm512_add_epi32(sum, bias), found, block * kBlockRows, query, job);
       }
     }
   }
 
-  __mmask16 reached(__m512i sum, __m512i bias, std::int64_t query) const {
+  __mmask16 reached(__m512i sum, __m512i bias, __m512i column_bias, std::int64_t query) const {
     const __m512i threshold = _mm512_set1_epi32(thresholds[query]);
-    return _mm512_cmpge_epi32_mask(sum, _mm512_sub_epi32(threshold, bias));
+    const __mmask16 found = _mm512_cmpge_epi32_mask(sum, _mm512_sub_epi32(threshold, bias));
+    if (job.column_bias == nullptr) return found;
+    const __m512i level = _mm512_set1_epi32(job.column_level[query]);
+    return _kor_mask16(found, _mm512_cmpge_epi32_mask(sum, _mm512_sub_epi32(level, column_bias)));
   }
 
   TileJob& job;

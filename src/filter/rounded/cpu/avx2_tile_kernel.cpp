@@ -32,8 +32,15 @@ inline void collect(const std::int32_t* sums, const std::int32_t* thresholds, Ti
     for (int part = 0; part < 4; ++part) {
       const __m256i sum =
           _mm256_load_si256(reinterpret_cast<const __m256i*>(sums + query * kGroupRows + part * 8));
-      const auto lanes = _mm256_castsi256_ps(_mm256_cmpgt_epi32(threshold, sum));
-      less |= static_cast<std::uint32_t>(_mm256_movemask_ps(lanes)) << (8 * part);
+      __m256i lanes = _mm256_cmpgt_epi32(threshold, sum);
+      if (job.column_bias != nullptr) {
+        const __m256i bias = _mm256_loadu_si256(
+            reinterpret_cast<const __m256i*>(job.column_bias + first_row + part * 8));
+        const __m256i level = _mm256_set1_epi32(job.column_level[query]);
+        lanes = _mm256_and_si256(lanes, _mm256_cmpgt_epi32(level, _mm256_add_epi32(sum, bias)));
+      }
+      less |= static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(lanes)))
+              << (8 * part);
     }
     for (std::uint32_t found = ~less; found != 0; found &= found - 1) {
       const std::int64_t row = __builtin_ctz(found);

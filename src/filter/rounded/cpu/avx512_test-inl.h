@@ -24,23 +24,22 @@ inline void append(__m512i sums, __mmask16 found, std::int64_t first_row, std::i
   job.counts[query] += __builtin_popcount(found);
 }
 
+// Of a query and 16 rows from `row` of the job, whose sums these are.
+inline __mmask16 reached(__m512i sum, const std::int32_t* thresholds, const TileJob& job,
+                         std::int64_t query, std::int64_t row) {
+  const __mmask16 found = _mm512_cmpge_epi32_mask(sum, _mm512_set1_epi32(thresholds[query]));
+  if (job.column_bias == nullptr) return found;
+  const __m512i column = _mm512_add_epi32(sum, _mm512_loadu_si512(job.column_bias + row));
+  return found | _mm512_cmpge_epi32_mask(column, _mm512_set1_epi32(job.column_level[query]));
+}
+
 inline void collect(const std::int32_t* sums, const std::int32_t* thresholds, TileJob& job,
                     std::int64_t first_row) {
-  for (std::int64_t first = 0; first < job.used; first += 4) {
-    unsigned some = 0;
-    for (std::int64_t query = first; query < first + 4; ++query) {
-      const __m512i larger = _mm512_max_epi32(_mm512_load_si512(sums + query * kGroupRows),
-                                              _mm512_load_si512(sums + query * kGroupRows + 16));
-      some |= _mm512_cmpge_epi32_mask(larger, _mm512_set1_epi32(thresholds[query]));
-    }
-    if (__builtin_expect(some == 0, 1)) continue;
-    for (std::int64_t query = first; query < first + 4; ++query) {
-      const __m512i threshold = _mm512_set1_epi32(thresholds[query]);
-      for (std::int64_t half = 0; half < kGroupRows; half += 16) {
-        const __m512i sum = _mm512_load_si512(sums + query * kGroupRows + half);
-        const __mmask16 found = _mm512_cmpge_epi32_mask(sum, threshold);
-        if (found != 0) append(sum, found, first_row + half, query, job);
-      }
+  for (std::int64_t query = 0; query < job.used; ++query) {
+    for (std::int64_t half = 0; half < kGroupRows; half += 16) {
+      const __m512i sum = _mm512_load_si512(sums + query * kGroupRows + half);
+      const __mmask16 found = reached(sum, thresholds, job, query, first_row + half);
+      if (__builtin_expect(found != 0, 0)) append(sum, found, first_row + half, query, job);
     }
   }
 }

@@ -22,7 +22,9 @@ void collect(const std::int32_t* sums, const std::int32_t* thresholds, TileJob& 
   for (std::int64_t query = 0; query < job.used; ++query) {
     for (std::int64_t row = 0; row < kGroupRows; ++row) {
       const std::int32_t sum = sums[query * kGroupRows + row];
-      if (sum < thresholds[query]) continue;
+      const bool found_by_row = job.column_bias != nullptr &&
+                                sum + job.column_bias[first_row + row] >= job.column_level[query];
+      if (sum < thresholds[query] && !found_by_row) continue;
       const std::int64_t at = query * job.room + job.counts[query]++;
       job.found_rows[at] = static_cast<std::uint32_t>(first_row + row);
       job.found_sums[at] = sum;

@@ -1,0 +1,151 @@
+#include "scan/scan_once.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "core/checked.hpp"
+#include "core/float_environment.hpp"
+#include "core/tasks.hpp"
+
+namespace nearfield {
+namespace {
+
+// What keeps threads apart in the sink: a mutex for so many rows. A thread holds those of one range
+// at a time, taken from the first to the last, so that none waits for another in a circle.
+class Stripes {
+ public:
+  static constexpr std::int64_t kRows = 1024;
+
+  explicit Stripes(Range rows)
+      : first_(rows.begin), mutexes_(static_cast<std::size_t>(divide_up(rows.size(), kRows))) {}
+
+  template <class Work>
+  void with(Range rows, const Work& work) {
+    const auto begin = static_cast<std::size_t>((rows.begin - first_) / kRows);
+    const auto end = static_cast<std::size_t>((rows.end - 1 - first_) / kRows);
+    std::vector<std::unique_lock<std::mutex>> locks;
+    for (std::size_t i = begin; i <= end; ++i) locks.emplace_back(mutexes_[i]);
+    work();
+  }
+
+ private:
+  std::int64_t first_;
+  std::vector<std::mutex> mutexes_;
+};
+
+// A worker's own memory, reused from block to block.
+struct Scratch {
+  Candidates candidates;
+  std::vector<double> thresholds;
+  std::vector<double> row_thresholds;
+  std::vector<double> keys;
+  ScanCounts counts;
+};
+
+// Queries tile by tile. The first are small: all rows meet them before they have a threshold, so
+// that all pairs survive.
+std::vector<Range> query_tiles(Range queries, std::int64_t first, std::int64_t most) {
+  std::vector<Range> tiles;
+  for (std::int64_t begin = queries.begin; begin < queries.end;) {
+    const std::int64_t size = std::clamp(begin - queries.begin, first, most);
+    tiles.push_back({begin, std::min(begin + size, queries.end)});
+    begin = tiles.back().end;
+  }
+  return tiles;
+}
+
+class OnceScan {
+ public:
+  OnceScan(const ScanGrid& grid, const TwoSidedFilter& filter, const Verifier& verifier,
+           TwoSidedSink& sink, Monitor& monitor)
+      : grid_(grid),
+        filter_(filter),
+        verifier_(verifier),
+        sink_(sink),
+        monitor_(monitor),
+        stripes_(grid.rows),
+        scratch_(static_cast<std::size_t>(grid.threads)) {}
+
+  ScanCounts run() {
+    const std::vector<Range> tiles =
+        query_tiles(grid_.queries, grid_.first_row_tile, grid_.query_tile);
+    run_tasks(std::ssize(tiles), grid_.threads, [&](std::int64_t task, int worker) {
+      const DefaultFloats floats;
+      const Range queries = tiles[static_cast<std::size_t>(task)];
+      for (std::int64_t row = queries.begin; row < grid_.rows.end; row += grid_.row_tile) {
+        const Block block{queries, {row, std::min(row + grid_.row_tile, grid_.rows.end)}};
+        run_block(block, scratch_[static_cast<std::size_t>(worker)]);
+      }
+    });
+    ScanCounts total;
+    for (const Scratch& worker : scratch_) {
+      total.considered += worker.counts.considered;
+      total.verified += worker.counts.verified;
+    }
+    return total;
+  }
+
+ private:
+  void run_block(const Block& block, Scratch& scratch) {
+    read_thresholds(block.queries, scratch.thresholds);
+    read_thresholds(block.rows, scratch.row_thresholds);
+    filter_.survivors_of_both(block, scratch.thresholds, scratch.row_thresholds,
+                              scratch.candidates);
+    if (block.rows.begin < block.queries.end) {
+      scratch.candidates.keep_if([](std::int64_t query, std::int64_t row) { return query < row; });
+    }
+    const std::int64_t themselves =
+        std::max<std::int64_t>(std::min(block.rows.end, block.queries.end) - block.rows.begin, 0);
+    // Both orders, and a row with itself, as scan counts them.
+    const std::int64_t pairs = 2 * pairs_in(block, themselves) + themselves;
+    scratch.counts.considered += pairs;
+    scratch.counts.verified += scratch.candidates.size();
+    if (scratch.candidates.size() > 0) consume(scratch);
+    monitor_.advance(pairs);
+  }
+
+  void read_thresholds(Range rows, std::vector<double>& out) {
+    out.resize(static_cast<std::size_t>(rows.size()));
+    stripes_.with(rows, [&] { sink_.thresholds(rows, out); });
+  }
+
+  // Pairs of a query and a row behind it; so many of the rows are queries of the block, the first.
+  static std::int64_t pairs_in(const Block& block, std::int64_t both) {
+    const std::int64_t before = block.rows.begin - block.queries.begin;
+    return both * before + both * (both - 1) / 2 +
+           block.queries.size() * (block.rows.size() - both);
+  }
+
+  void consume(Scratch& scratch) {
+    const Block& block = scratch.candidates.block();
+    if (!scratch.candidates.keyed()) {
+      scratch.keys.reserve(static_cast<std::size_t>(block.pairs()));  // as in scan.cpp
+      scratch.keys.resize(static_cast<std::size_t>(scratch.candidates.size()));
+      // What is too far for the query may be near enough for the row: no threshold is told.
+      scratch.thresholds.assign(scratch.thresholds.size(), std::numeric_limits<double>::infinity());
+      verifier_.keys(scratch.candidates, scratch.thresholds, scratch.keys);
+    }
+    const std::span<const double> keys =
+        scratch.candidates.keyed() ? scratch.candidates.keys() : scratch.keys;
+    stripes_.with(block.queries, [&] { sink_.consume(scratch.candidates, keys); });
+    stripes_.with(block.rows, [&] { sink_.consume_turned(scratch.candidates, keys); });
+  }
+
+  const ScanGrid& grid_;
+  const TwoSidedFilter& filter_;
+  const Verifier& verifier_;
+  TwoSidedSink& sink_;
+  Monitor& monitor_;
+  Stripes stripes_;
+  std::vector<Scratch> scratch_;
+};
+
+}  // namespace
+
+ScanCounts scan_once(const ScanGrid& grid, const TwoSidedFilter& filter, const Verifier& verifier,
+                     TwoSidedSink& sink, Monitor& monitor) {
+  return OnceScan(grid, filter, verifier, sink, monitor).run();
+}
+
+}  // namespace nearfield
