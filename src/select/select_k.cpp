@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include <nearfield/results.hpp>
@@ -12,15 +12,12 @@
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
-#include "select/top_k.hpp"
+#include "select/select_part.hpp"
+#include "select/value_kernels.hpp"
 
 namespace nearfield {
 namespace {
 
-// Values tested against the threshold at once: few enough that one that passes costs little.
-constexpr std::int64_t kBlock = 256;
-// Between two looks at the cancel token: at most a few milliseconds.
-constexpr std::int64_t kValuesPerCheck = 1 << 18;
 // Waking threads for fewer values, in all, takes longer than looking at them.
 constexpr std::int64_t kInlineBelow = 1 << 15;
 // A task takes about as many, in whole rows; a row is cut into parts of no fewer.
@@ -29,11 +26,6 @@ constexpr std::int64_t kMostRowsPerTask = 1 << 12;
 // With this many rows a thread, the last ones keep no thread waiting for long.
 constexpr std::int64_t kManyRowsPerThread = 8;
 constexpr std::int64_t kPartsPerThread = 4;
-// Up to this many values for each of the k, gathering all takes less time than filtering: equal at
-// 20 to 25 on rows of 100,000 floats, one thread of a Xeon with AMX, busy with other work.
-constexpr std::int64_t kGatheredPerK = 20;
-// Up to this many it takes no more memory either: filtering holds a TopK of 2k and its copy.
-constexpr std::int64_t kGatheredPerKInLessMemory = 3;
 // Parts have as many for each of the k where there is a choice: every part finds k of its own.
 constexpr std::int64_t kPartPerK = 256;
 
@@ -41,111 +33,11 @@ constexpr std::int64_t kPairBytes = sizeof(Neighbor);
 constexpr std::int64_t kWorkerBytes = 1024;  // of a thread or a part, whatever the shapes
 constexpr std::int64_t kCallBytes = 4096;    // of the call: names, tasks
 
-// Reports to the monitor only when there is something to say: rows may be short.
-class Pace {
- public:
-  explicit Pace(Monitor& monitor) : monitor_(monitor) {}
-
-  void advance(std::int64_t values) {
-    values_ += values;
-    if (values_ >= kValuesPerCheck) report();
-  }
-  void report() { monitor_.advance(std::exchange(values_, 0)); }
-
- private:
-  Monitor& monitor_;
-  std::int64_t values_ = 0;
-};
-
-// A part of one row.
-struct Part {
-  const std::byte* values;
-  const std::int64_t* ids;  // null: `first` and up
-  std::int64_t first;       // column
-  std::int64_t count;
-
-  std::int64_t id(std::int64_t i) const { return ids != nullptr ? ids[i] : first + i; }
-};
-
-// What grows as a value comes later in the order.
-template <class T, bool kLargest>
-double key_of(T value) {
-  return static_cast<double>(kLargest ? -value : value);
-}
-
-// False for NaN. A loop that compilers turn into vector instructions.
-template <class T, bool kLargest>
-bool any_in_time(const T* values, std::int64_t count, T threshold) {
-  int found = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    found |= static_cast<int>(kLargest ? values[i] >= threshold : values[i] <= threshold);
-  }
-  return found != 0;
-}
-
-// For k that are few among many: most blocks have nothing that comes before the threshold.
-template <class T, bool kLargest>
-void filter(const Part& part, std::int64_t k, std::vector<Neighbor>& out, Pace& pace) {
-  const T* const values = reinterpret_cast<const T*>(part.values);
-  TopK<Neighbor> best(k);
-  for (std::int64_t begin = 0; begin < part.count; begin += kBlock) {
-    const std::int64_t count = std::min(kBlock, part.count - begin);
-    // Exact: it is one of the values, or an infinity.
-    const T threshold = static_cast<T>(key_of<double, kLargest>(best.threshold()));
-    if (any_in_time<T, kLargest>(values + begin, count, threshold)) {
-      for (std::int64_t i = begin; i < begin + count; ++i) {
-        const double key = key_of<T, kLargest>(values[i]);
-        if (key <= best.threshold()) best.offer({key, part.id(i)});
-      }
-    }
-    pace.advance(count);
-  }
-  const std::span<const Neighbor> found = best.finish();
-  out.clear();
-  out.reserve(static_cast<std::size_t>(k));  // never more, as the plan says
-  out.insert(out.end(), found.begin(), found.end());
-}
-
 // Keeps the first k, in any order.
 void keep_first(std::vector<Neighbor>& pairs, std::int64_t k) {
-  if (static_cast<std::int64_t>(pairs.size()) <= k) return;
+  if (std::ssize(pairs) <= k) return;
   std::nth_element(pairs.begin(), pairs.begin() + (k - 1), pairs.end());
   pairs.resize(static_cast<std::size_t>(k));
-}
-
-// For k that are many: all pairs, then one selection.
-template <class T, bool kLargest>
-void gather(const Part& part, std::int64_t k, std::vector<Neighbor>& out, Pace& pace) {
-  const T* const values = reinterpret_cast<const T*>(part.values);
-  out.clear();
-  out.reserve(static_cast<std::size_t>(part.count));
-  for (std::int64_t begin = 0; begin < part.count; begin += kBlock) {
-    const std::int64_t end = std::min(begin + kBlock, part.count);
-    for (std::int64_t i = begin; i < end; ++i) {
-      const double key = key_of<T, kLargest>(values[i]);
-      if (!std::isnan(key)) out.push_back({key, part.id(i)});
-    }
-    pace.advance(end - begin);
-  }
-  keep_first(out, k);
-}
-
-// The first k of a part, k at least 1, in any order. `out` is overwritten.
-using SelectPart = void (*)(const Part& part, std::int64_t k, std::vector<Neighbor>& out,
-                            Pace& pace);
-
-struct Selectors {
-  SelectPart filter;
-  SelectPart gather;
-};
-
-Selectors selectors(DType dtype, bool largest) {
-  if (dtype == DType::f32) {
-    return largest ? Selectors{filter<float, true>, gather<float, true>}
-                   : Selectors{filter<float, false>, gather<float, false>};
-  }
-  return largest ? Selectors{filter<double, true>, gather<double, true>}
-                 : Selectors{filter<double, false>, gather<double, false>};
 }
 
 // One call. Most rows are whole tasks' work; the last few, where there would be too few for all
@@ -157,8 +49,8 @@ class Selection {
         options_(options),
         context_(context),
         kept_(values.rows() > 0 ? std::min(options.k, values.cols()) : 0),
-        selectors_(selectors(values.dtype(), options.largest)),
-        most_gathered_(kept_ * kGatheredPerK) {
+        isa_(context.isa ? *context.isa : default_isa()),
+        kernels_(select_kernels(isa_)) {
     check_arguments();
     make_plan();
   }
@@ -206,21 +98,21 @@ class Selection {
     plan_.passes = 1;
     plan_.query_tile = std::clamp(kValuesPerTask / std::max<std::int64_t>(values_.cols(), 1),
                                   std::int64_t{1}, kMostRowsPerTask);
-    plan_.row_tile = kBlock;
+    plan_.isa = isa_;
     fit_memory();
-    const bool gathered = gathers(divide_up(values_.cols(), plan_.row_parts));
-    plan_.selector = gathered ? "selection of all pairs" : "buffered selection";
-    plan_.kernel = "portable";
-    plan_.filter = gathered ? "none" : "threshold a block";
+    plan_.row_tile = divide_up(values_.cols(), plan_.row_parts);
+    const bool filtered = filters(shape(plan_.row_tile));
+    plan_.selector = filtered ? "buffered selection" : "exact threshold";
+    plan_.kernel = fmt::format("select/{}/{}", to_string(values_.dtype()), to_string(isa_));
+    plan_.filter = filtered ? "first of each group" : "none";
   }
 
-  // Under a tight limit nothing is gathered that could be filtered; then fewer threads and parts.
+  // Under a tight limit fewer threads and parts.
   void fit_memory() {
     const std::int64_t fixed = plan_.result_bytes + kCallBytes;
     const std::int64_t budget = context_.memory_limit ? *context_.memory_limit - fixed
                                                       : std::numeric_limits<std::int64_t>::max();
-    if (part_bytes(values_.cols()) > budget) most_gathered_ = kept_ * kGatheredPerKInLessMemory;
-    const std::int64_t least = part_bytes(values_.cols());
+    const std::int64_t least = row_bytes_of_work();
     if (least > budget) fail_memory(fixed + least);
     plan_.threads = static_cast<int>(std::min<std::int64_t>(plan_.threads, budget / least));
     plan_.row_parts = whole_rows() == values_.rows() ? 1 : wanted_parts();
@@ -238,12 +130,14 @@ class Selection {
          values_.cols(), *context_.memory_limit);
   }
 
-  bool gathers(std::int64_t count) const { return count <= most_gathered_; }
+  PartShape shape(std::int64_t count) const {
+    return {values_.dtype(), options_.largest, !options_.ids.empty(), kept_, count};
+  }
 
-  // Bytes that selecting allocates for a part of `count` values.
-  std::int64_t part_bytes(std::int64_t count) const {
-    const std::int64_t pairs = gathers(count) ? count : kept_ + TopK<Neighbor>::most_held(kept_);
-    return kWorkerBytes + kPairBytes * pairs;
+  // Of selecting from a whole row.
+  std::int64_t row_bytes_of_work() const {
+    const PartBytes bytes = part_bytes(shape(values_.cols()));
+    return kWorkerBytes + bytes.found + bytes.working;
   }
 
   // Rows that are not cut.
@@ -264,7 +158,9 @@ class Selection {
   // Of all parts of a row, and of their merging.
   std::int64_t bytes_in_parts() const {
     const std::int64_t count = divide_up(values_.cols(), plan_.row_parts);
-    return plan_.row_parts * (part_bytes(count) + kPairBytes * std::min(kept_, count));
+    const PartBytes bytes = part_bytes(shape(count));
+    return plan_.threads * bytes.working +
+           plan_.row_parts * (kWorkerBytes + bytes.found + kPairBytes * std::min(kept_, count));
   }
 
   void prepare_result(const Monitor& monitor) {
@@ -285,24 +181,34 @@ class Selection {
     return {values_.row(row) + row_bytes(values_.dtype(), first), ids, first, end - first};
   }
 
-  // For parts of `count` values, the last of a row possibly shorter.
-  SelectPart selector(std::int64_t count) const {
-    return gathers(count) ? selectors_.gather : selectors_.filter;
-  }
+  // One for each thread, made by the first task that needs it.
+  class Workers {
+   public:
+    Workers(const PartShape& shape, const SelectKernels& kernels, int threads)
+        : shape_(shape), kernels_(kernels), selectors_(static_cast<std::size_t>(threads)) {}
+
+    PartSelector& of(int worker) {
+      std::unique_ptr<PartSelector>& selector = selectors_[static_cast<std::size_t>(worker)];
+      if (selector == nullptr) selector = make_part_selector(shape_, kernels_);
+      return *selector;
+    }
+
+   private:
+    const PartShape shape_;
+    const SelectKernels& kernels_;
+    std::vector<std::unique_ptr<PartSelector>> selectors_;
+  };
 
   // Rows [0, count).
   void select_rows(std::int64_t count, Monitor& monitor) {
-    std::vector<std::vector<Neighbor>> scratch(static_cast<std::size_t>(plan_.threads));
+    Workers workers(shape(values_.cols()), kernels_, plan_.threads);
     const std::int64_t tasks = divide_up(count, plan_.query_tile);
-    const SelectPart select = selector(values_.cols());
     run_tasks(tasks, plan_.threads, [&](std::int64_t task, int worker) {
       const DefaultFloats floats;
       Pace pace(monitor);
-      std::vector<Neighbor>& best = scratch[static_cast<std::size_t>(worker)];
       const std::int64_t first = task * plan_.query_tile;
       for (std::int64_t row = first; row < std::min(first + plan_.query_tile, count); ++row) {
-        select(part(row, 0, values_.cols()), kept_, best, pace);
-        write_row(row, best);
+        write_row(row, workers.of(worker).select(part(row, 0, values_.cols()), pace));
       }
       pace.report();
     });
@@ -311,13 +217,13 @@ class Selection {
   void select_in_parts(std::int64_t row, Monitor& monitor) {
     std::vector<std::vector<Neighbor>> parts(static_cast<std::size_t>(plan_.row_parts));
     const std::int64_t size = divide_up(values_.cols(), plan_.row_parts);
-    const SelectPart select = selector(size);
-    run_tasks(plan_.row_parts, plan_.threads, [&](std::int64_t task, int) {
+    Workers workers(shape(size), kernels_, plan_.threads);
+    run_tasks(plan_.row_parts, plan_.threads, [&](std::int64_t task, int worker) {
       const DefaultFloats floats;
       Pace pace(monitor);
       const std::int64_t end = std::min((task + 1) * size, values_.cols());
-      select(part(row, std::min(task * size, end), end), kept_,
-             parts[static_cast<std::size_t>(task)], pace);
+      parts[static_cast<std::size_t>(task)] =
+          workers.of(worker).select(part(row, std::min(task * size, end), end), pace);
       pace.report();
     });
 
@@ -328,11 +234,11 @@ class Selection {
     best.reserve(found);
     for (const auto& one : parts) best.insert(best.end(), one.begin(), one.end());
     keep_first(best, kept_);
-    write_row(row, best);
+    write_row(row, std::move(best));
     monitor.check();
   }
 
-  void write_row(std::int64_t row, std::vector<Neighbor>& best) {
+  void write_row(std::int64_t row, std::vector<Neighbor> best) {
     if (options_.sorted) std::sort(best.begin(), best.end());
     result_.counts[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(best.size());
     auto slot = static_cast<std::size_t>(row * options_.k);
@@ -347,54 +253,13 @@ class Selection {
   const SelectOptions& options_;
   const Context& context_;
   const std::int64_t kept_;  // of the k, at most
-  const Selectors selectors_;
-  std::int64_t most_gathered_;  // values
+  const Isa isa_;
+  const SelectKernels& kernels_;
   Plan plan_;
   Selected result_;
 };
 
 }  // namespace
-
-ValuesView::ValuesView(const float* data, std::int64_t rows, std::int64_t cols,
-                       std::int64_t stride_bytes)
-    : ValuesView(data, DType::f32, rows, cols, stride_bytes) {}
-
-ValuesView::ValuesView(const double* data, std::int64_t rows, std::int64_t cols,
-                       std::int64_t stride_bytes)
-    : ValuesView(data, DType::f64, rows, cols, stride_bytes) {}
-
-ValuesView::ValuesView(MatrixView matrix)
-    : ValuesView(matrix.rows() > 0 ? matrix.row(0) : nullptr, matrix.dtype(), matrix.rows(),
-                 matrix.cols(), matrix.stride_bytes()) {}
-
-ValuesView::ValuesView(const void* data, DType dtype, std::int64_t rows, std::int64_t cols,
-                       std::int64_t stride_bytes)
-    : data_(static_cast<const std::byte*>(data)),
-      rows_(rows),
-      cols_(cols),
-      stride_(stride_bytes),
-      dtype_(dtype) {
-  if (dtype != DType::f32 && dtype != DType::f64) {
-    fail(ErrorCode::invalid_argument, "values to select from are f32 or f64, got {} x {} of {}",
-         rows, cols, to_string(dtype));
-  }
-  if (rows < 0 || cols < 0) {
-    fail(ErrorCode::invalid_argument, "values have 0 or more rows and columns, got {} x {}", rows,
-         cols);
-  }
-  const std::int64_t element = row_bytes(dtype, 1);
-  const std::int64_t used = checked_mul(cols, element, "bytes of a row");
-  if (stride_ == 0) stride_ = used;
-  if (stride_ < used || stride_ % element != 0) {
-    fail(ErrorCode::invalid_argument,
-         "the stride of {} columns of {} is at least {} bytes and a multiple of {}, got {}", cols,
-         to_string(dtype), used, element, stride_bytes);
-  }
-  checked_mul(rows, stride_, "bytes of the values");
-  if (data == nullptr && rows > 0 && cols > 0) {
-    fail(ErrorCode::invalid_argument, "null data for {} rows x {} columns", rows, cols);
-  }
-}
 
 Selected select_k(ValuesView values, const SelectOptions& options, const Context& context) {
   Selection selection(values, options, context);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <nearfield/results.hpp>
@@ -31,6 +32,9 @@ class TopK {
   // A key above this can no longer get in. (One equal to it can, if the item comes first.)
   double threshold() const { return threshold_; }
 
+  // The threshold is that of k items which are held.
+  bool full() const { return full_; }
+
   void offer(const Item& candidate) {
     if (candidate.key <= threshold_ && (!full_ || candidate < worst_)) push(candidate);
   }
@@ -42,9 +46,15 @@ class TopK {
 
   // The first k that were offered, sorted. Ends the stream.
   std::span<const Item> finish() {
-    if (static_cast<std::int64_t>(buffer_.size()) > k_) shrink();
+    if (std::ssize(buffer_) > k_) shrink();
     std::sort(buffer_.begin(), buffer_.end());
     return buffer_;
+  }
+
+  // The same in any order.
+  std::vector<Item> take() {
+    if (std::ssize(buffer_) > k_) shrink();
+    return std::move(buffer_);
   }
 
  private:

@@ -1,0 +1,213 @@
+#include "select/select_part.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "core/checked.hpp"
+#include "select/threshold.hpp"
+#include "select/top_k.hpp"
+
+namespace nearfield {
+namespace {
+
+// Up to this many values for each of the k, the exact threshold is found before anything is kept.
+constexpr std::int64_t kFewPerK = 24;
+// Values between two looks at the threshold: few enough that their positions stay in L1.
+constexpr std::int64_t kStep = 1 << 12;
+static_assert(kStep % kMostBlock == 0);
+// A chunk has four groups for each of the k, so that the k-th of their firsts lets only few more
+// than k values pass; and at least so many values, that the first chunk's threshold is good.
+constexpr std::int64_t kChunkPerK = 4 * kGroup;
+constexpr std::int64_t kLeastChunk = 1 << 15;
+
+constexpr std::int64_t kPairBytes = sizeof(Neighbor);
+constexpr std::int64_t kPositionBytes = sizeof(std::uint32_t);
+
+std::int64_t chunk_of(const PartShape& shape) {
+  const std::int64_t all = round_up(shape.count, kStep);
+  if (shape.k > shape.count / kChunkPerK) return all;
+  return std::min(all, round_up(std::max(kLeastChunk, kChunkPerK * shape.k), kStep));
+}
+
+std::int64_t step_of(const PartShape& shape) { return std::min(kStep, shape.count); }
+
+template <class T>
+Neighbor pair_of(const PartShape& shape, const Part& part, std::int64_t i) {
+  const T value = reinterpret_cast<const T*>(part.values)[i];
+  return {static_cast<double>(shape.largest ? -value : value), part.id(i)};
+}
+
+template <class T>
+class Filter : public PartSelector {
+ public:
+  Filter(const PartShape& shape, const ValueKernels<T>& kernels)
+      : shape_(shape),
+        kernels_(kernels),
+        thresholds_(kernels, shape.largest),
+        chunk_(chunk_of(shape)),
+        firsts_(static_cast<std::size_t>(chunk_ / kGroup)),
+        positions_(static_cast<std::size_t>(step_of(shape))) {}
+
+  static PartBytes bytes(const PartShape& shape) {
+    const auto firsts = chunk_of(shape) / kGroup * static_cast<std::int64_t>(sizeof(T));
+    return {TopK<Neighbor>::most_held(shape.k) * kPairBytes,
+            firsts + step_of(shape) * kPositionBytes};
+  }
+
+  std::vector<Neighbor> select(const Part& part, Pace& pace) override {
+    TopK<Neighbor> best(shape_.k);
+    for (std::int64_t begin = 0; begin < part.count; begin += chunk_) {
+      const std::int64_t end = std::min(begin + chunk_, part.count);
+      const T last = chunk_threshold(part, begin, end, last_in_time(best), pace);
+      for (std::int64_t step = begin; step < end; step += kStep) {
+        const std::int64_t step_end = std::min(step + kStep, end);
+        offer(part, step, step_end, earlier(last, last_in_time(best)),
+              firsts_.data() + (step - begin) / kGroup, best);
+        pace.advance(step_end - step);
+      }
+      best.settle();
+    }
+    return best.take();
+  }
+
+ private:
+  T earlier(T a, T b) const { return shape_.largest ? std::max(a, b) : std::min(a, b); }
+
+  // Columns come in order: without ids, what equals the k-th comes too late.
+  T last_in_time(const TopK<Neighbor>& best) const {
+    const double key = best.threshold();
+    const T last = static_cast<T>(shape_.largest ? -key : key);  // exact: a value, or an infinity
+    return best.full() && !shape_.has_ids ? thresholds_.before(last) : last;
+  }
+
+  // Finds the firsts of all groups of a chunk. k groups whose firsts are in time have k values that
+  // are, so that input in which everything is before the threshold lowers it without being kept.
+  T chunk_threshold(const Part& part, std::int64_t begin, std::int64_t end, T last, Pace& pace) {
+    const T* const values = reinterpret_cast<const T*>(part.values);
+    std::int64_t groups = 0;
+    for (std::int64_t piece = begin; piece < end; piece += kValuesPerCheck) {
+      const std::int64_t size = std::min(kValuesPerCheck, end - piece);
+      groups += kernels_.group_firsts(values + piece, size, firsts_.data() + groups);
+      pace.pass(size);
+    }
+    const std::span<const T> firsts(firsts_.data(), static_cast<std::size_t>(groups));
+    const std::int64_t in_time = kernels_.count(firsts.data(), groups, last);
+    const bool many = in_time > 2 * shape_.k + kGroup;
+    return many ? thresholds_.near(firsts, shape_.k) : last;
+  }
+
+  void offer(const Part& part, std::int64_t begin, std::int64_t end, T last, const T* firsts,
+             TopK<Neighbor>& best) {
+    const T* const values = reinterpret_cast<const T*>(part.values) + begin;
+    const std::int64_t found = kernels_.find(values, end - begin, last, firsts, positions_.data());
+    for (std::int64_t i = 0; i < found; ++i) {
+      best.offer(pair_of<T>(shape_, part, begin + positions_[static_cast<std::size_t>(i)]));
+    }
+  }
+
+  const PartShape shape_;
+  const ValueKernels<T>& kernels_;
+  const ThresholdFinder<T> thresholds_;
+  const std::int64_t chunk_;  // values
+  std::vector<T> firsts_;
+  std::vector<std::uint32_t> positions_;
+};
+
+template <class T>
+class Cut : public PartSelector {
+ public:
+  Cut(const PartShape& shape, const ValueKernels<T>& kernels)
+      : shape_(shape),
+        kernels_(kernels),
+        thresholds_(kernels, shape.largest),
+        positions_(static_cast<std::size_t>(step_of(shape))) {}
+
+  static PartBytes bytes(const PartShape& shape) {
+    const std::int64_t kept = std::min(shape.k, shape.count);
+    const std::int64_t ties = shape.has_ids ? TopK<Neighbor>::most_held(kept) : 0;
+    return {kept * kPairBytes, ThresholdFinder<T>::bytes(shape.count) +
+                                   step_of(shape) * kPositionBytes + ties * kPairBytes};
+  }
+
+  std::vector<Neighbor> select(const Part& part, Pace& pace) override {
+    const T* const values = reinterpret_cast<const T*>(part.values);
+    const Threshold<T> threshold =
+        thresholds_.exact({values, static_cast<std::size_t>(part.count)}, shape_.k, pace);
+    std::vector<Neighbor> found;
+    found.reserve(static_cast<std::size_t>(std::min(shape_.k, part.count)));
+    Ties ties(threshold);
+    for (std::int64_t begin = 0; begin < part.count; begin += kStep) {
+      const std::int64_t size = std::min(kStep, part.count - begin);
+      keep(part, begin, size, ties, found);
+      pace.advance(size);
+    }
+    const std::vector<Neighbor> first_ties = ties.best.take();
+    found.insert(found.end(), first_ties.begin(), first_ties.end());
+    return found;
+  }
+
+ private:
+  // Of values that equal the k-th, those with the smaller ids.
+  struct Ties {
+    explicit Ties(const Threshold<T>& threshold)
+        : last(threshold.last),
+          all(threshold.ties == Threshold<T>::kAllTies),
+          left(threshold.ties),
+          best(all ? 0 : threshold.ties) {}
+
+    const T last;
+    const bool all;
+    std::int64_t left;    // without ids: the first columns
+    TopK<Neighbor> best;  // with ids
+  };
+
+  void keep(const Part& part, std::int64_t begin, std::int64_t size, Ties& ties,
+            std::vector<Neighbor>& found) {
+    const T* const values = reinterpret_cast<const T*>(part.values) + begin;
+    const std::int64_t count = kernels_.find(values, size, ties.last, nullptr, positions_.data());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t position = positions_[static_cast<std::size_t>(i)];
+      const Neighbor pair = pair_of<T>(shape_, part, begin + position);
+      if (ties.all || values[position] != ties.last) {
+        found.push_back(pair);
+      } else if (shape_.has_ids) {
+        ties.best.offer(pair);
+      } else if (ties.left > 0) {
+        --ties.left;
+        found.push_back(pair);
+      }
+    }
+  }
+
+  const PartShape shape_;
+  const ValueKernels<T>& kernels_;
+  ThresholdFinder<T> thresholds_;
+  std::vector<std::uint32_t> positions_;
+};
+
+template <class T>
+std::unique_ptr<PartSelector> make(const PartShape& shape, const SelectKernels& kernels) {
+  const ValueKernels<T>& of_type = kernels.of<T>(shape.largest);
+  if (filters(shape)) return std::make_unique<Filter<T>>(shape, of_type);
+  return std::make_unique<Cut<T>>(shape, of_type);
+}
+
+template <class T>
+PartBytes bytes_of(const PartShape& shape) {
+  return filters(shape) ? Filter<T>::bytes(shape) : Cut<T>::bytes(shape);
+}
+
+}  // namespace
+
+bool filters(const PartShape& shape) { return shape.count / kFewPerK > shape.k; }
+
+PartBytes part_bytes(const PartShape& shape) {
+  return shape.dtype == DType::f32 ? bytes_of<float>(shape) : bytes_of<double>(shape);
+}
+
+std::unique_ptr<PartSelector> make_part_selector(const PartShape& shape,
+                                                 const SelectKernels& kernels) {
+  return shape.dtype == DType::f32 ? make<float>(shape, kernels) : make<double>(shape, kernels);
+}
+
+}  // namespace nearfield
