@@ -13,6 +13,7 @@
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
 #include "select/select_part.hpp"
+#include "select/sort_pairs.hpp"
 #include "select/value_kernels.hpp"
 
 namespace nearfield {
@@ -137,7 +138,7 @@ class Selection {
   // Of selecting from a whole row.
   std::int64_t row_bytes_of_work() const {
     const PartBytes bytes = part_bytes(shape(values_.cols()));
-    return kWorkerBytes + bytes.found + bytes.working;
+    return kWorkerBytes + bytes.working + bytes.found + sorting_bytes(bytes.found);
   }
 
   // Rows that are not cut.
@@ -159,8 +160,14 @@ class Selection {
   std::int64_t bytes_in_parts() const {
     const std::int64_t count = divide_up(values_.cols(), plan_.row_parts);
     const PartBytes bytes = part_bytes(shape(count));
-    return plan_.threads * bytes.working +
-           plan_.row_parts * (kWorkerBytes + bytes.found + kPairBytes * std::min(kept_, count));
+    const std::int64_t found = plan_.row_parts * bytes.found;
+    return plan_.threads * bytes.working + plan_.row_parts * kWorkerBytes + 2 * found +
+           sorting_bytes(kPairBytes * kept_);
+  }
+
+  // Of sorting what takes `bytes`.
+  std::int64_t sorting_bytes(std::int64_t bytes) const {
+    return options_.sorted && bytes >= kRadixFrom * kPairBytes ? bytes : 0;
   }
 
   void prepare_result(const Monitor& monitor) {
@@ -202,13 +209,15 @@ class Selection {
   // Rows [0, count).
   void select_rows(std::int64_t count, Monitor& monitor) {
     Workers workers(shape(values_.cols()), kernels_, plan_.threads);
+    std::vector<std::vector<Neighbor>> spares(static_cast<std::size_t>(plan_.threads));
     const std::int64_t tasks = divide_up(count, plan_.query_tile);
     run_tasks(tasks, plan_.threads, [&](std::int64_t task, int worker) {
       const DefaultFloats floats;
       Pace pace(monitor);
       const std::int64_t first = task * plan_.query_tile;
       for (std::int64_t row = first; row < std::min(first + plan_.query_tile, count); ++row) {
-        write_row(row, workers.of(worker).select(part(row, 0, values_.cols()), pace));
+        write_row(row, workers.of(worker).select(part(row, 0, values_.cols()), pace),
+                  spares[static_cast<std::size_t>(worker)]);
       }
       pace.report();
     });
@@ -234,12 +243,19 @@ class Selection {
     best.reserve(found);
     for (const auto& one : parts) best.insert(best.end(), one.begin(), one.end());
     keep_first(best, kept_);
-    write_row(row, std::move(best));
+    std::vector<Neighbor> spare;
+    write_row(row, std::move(best), spare);
     monitor.check();
   }
 
-  void write_row(std::int64_t row, std::vector<Neighbor> best) {
-    if (options_.sorted) std::sort(best.begin(), best.end());
+  // Of the pairs found, the first k.
+  void write_row(std::int64_t row, std::vector<Neighbor> best, std::vector<Neighbor>& spare) {
+    if (options_.sorted) {
+      sort_pairs(values_.dtype(), best, spare);
+      best.resize(std::min(best.size(), static_cast<std::size_t>(kept_)));
+    } else {
+      keep_first(best, kept_);
+    }
     result_.counts[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(best.size());
     auto slot = static_cast<std::size_t>(row * options_.k);
     for (const Neighbor& pair : best) {

@@ -1,6 +1,7 @@
 #include "select/select_part.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "core/checked.hpp"
@@ -16,9 +17,13 @@ constexpr std::int64_t kFewPerK = 24;
 constexpr std::int64_t kStep = 1 << 12;
 static_assert(kStep % kMostBlock == 0);
 // A chunk has four groups for each of the k, so that the k-th of their firsts lets only few more
-// than k values pass; and at least so many values, that the first chunk's threshold is good.
+// than k values pass; and at least so many bytes, that it finds a good threshold for the next and
+// is still in L2 when the groups in time are looked at again.
 constexpr std::int64_t kChunkPerK = 4 * kGroup;
-constexpr std::int64_t kLeastChunk = 1 << 15;
+constexpr std::int64_t kLeastChunkBytes = 1 << 19;
+// A chunk of which more are kept for each of the k, if only for a time, is like sorted: all values
+// of a group are in time. It takes less time to find its exact threshold.
+constexpr std::int64_t kMostKeptPerK = 2;
 
 constexpr std::int64_t kPairBytes = sizeof(Neighbor);
 constexpr std::int64_t kPositionBytes = sizeof(std::uint32_t);
@@ -26,7 +31,8 @@ constexpr std::int64_t kPositionBytes = sizeof(std::uint32_t);
 std::int64_t chunk_of(const PartShape& shape) {
   const std::int64_t all = round_up(shape.count, kStep);
   if (shape.k > shape.count / kChunkPerK) return all;
-  return std::min(all, round_up(std::max(kLeastChunk, kChunkPerK * shape.k), kStep));
+  const std::int64_t least = kLeastChunkBytes / row_bytes(shape.dtype, 1);
+  return std::min(all, round_up(std::max(least, kChunkPerK * shape.k), kStep));
 }
 
 std::int64_t step_of(const PartShape& shape) { return std::min(kStep, shape.count); }
@@ -51,21 +57,15 @@ class Filter : public PartSelector {
   static PartBytes bytes(const PartShape& shape) {
     const auto firsts = chunk_of(shape) / kGroup * static_cast<std::int64_t>(sizeof(T));
     return {TopK<Neighbor>::most_held(shape.k) * kPairBytes,
-            firsts + step_of(shape) * kPositionBytes};
+            firsts + step_of(shape) * kPositionBytes + ThresholdFinder<T>::bytes(chunk_of(shape))};
   }
 
   std::vector<Neighbor> select(const Part& part, Pace& pace) override {
     TopK<Neighbor> best(shape_.k);
     for (std::int64_t begin = 0; begin < part.count; begin += chunk_) {
-      const std::int64_t end = std::min(begin + chunk_, part.count);
-      const T last = chunk_threshold(part, begin, end, last_in_time(best), pace);
-      for (std::int64_t step = begin; step < end; step += kStep) {
-        const std::int64_t step_end = std::min(step + kStep, end);
-        offer(part, step, step_end, earlier(last, last_in_time(best)),
-              firsts_.data() + (step - begin) / kGroup, best);
-        pace.advance(step_end - step);
-      }
       best.settle();
+      const std::int64_t end = std::min(begin + chunk_, part.count);
+      select_from_chunk(part, begin, end, best, pace);
     }
     return best.take();
   }
@@ -74,10 +74,39 @@ class Filter : public PartSelector {
   T earlier(T a, T b) const { return shape_.largest ? std::max(a, b) : std::min(a, b); }
 
   // Columns come in order: without ids, what equals the k-th comes too late.
+  bool ties_are_late(const TopK<Neighbor>& best) const { return best.full() && !shape_.has_ids; }
+
+  bool nothing_in_time(const TopK<Neighbor>& best) const {
+    return ties_are_late(best) && best.threshold() == -std::numeric_limits<double>::infinity();
+  }
+
   T last_in_time(const TopK<Neighbor>& best) const {
     const double key = best.threshold();
     const T last = static_cast<T>(shape_.largest ? -key : key);  // exact: a value, or an infinity
-    return best.full() && !shape_.has_ids ? thresholds_.before(last) : last;
+    return ties_are_late(best) ? thresholds_.before(last) : last;
+  }
+
+  void select_from_chunk(const Part& part, std::int64_t begin, std::int64_t end,
+                         TopK<Neighbor>& best, Pace& pace) {
+    T last = chunk_threshold(part, begin, end, last_in_time(best), pace);
+    std::int64_t room = kMostKeptPerK * shape_.k + kGroup;
+    for (std::int64_t step = begin; step < end; step += kStep) {
+      const std::int64_t step_end = std::min(step + kStep, end);
+      if (!nothing_in_time(best)) {
+        const T* const firsts = firsts_.data() + (step - begin) / kGroup;
+        room -= offer(part, step, step_end, earlier(last, last_in_time(best)), firsts, best);
+      }
+      pace.advance(step_end - step);
+      if (room < 0 && step_end < end) {
+        last = earlier(last, exact_threshold(part, begin, end, pace));
+        room = end - begin;  // once a chunk
+      }
+    }
+  }
+
+  T exact_threshold(const Part& part, std::int64_t begin, std::int64_t end, Pace& pace) {
+    const T* const values = reinterpret_cast<const T*>(part.values) + begin;
+    return thresholds_.exact({values, static_cast<std::size_t>(end - begin)}, shape_.k, pace).last;
   }
 
   // Finds the firsts of all groups of a chunk. k groups whose firsts are in time have k values that
@@ -96,18 +125,22 @@ class Filter : public PartSelector {
     return many ? thresholds_.near(firsts, shape_.k) : last;
   }
 
-  void offer(const Part& part, std::int64_t begin, std::int64_t end, T last, const T* firsts,
-             TopK<Neighbor>& best) {
+  // Returns how many were kept.
+  std::int64_t offer(const Part& part, std::int64_t begin, std::int64_t end, T last,
+                     const T* firsts, TopK<Neighbor>& best) {
     const T* const values = reinterpret_cast<const T*>(part.values) + begin;
     const std::int64_t found = kernels_.find(values, end - begin, last, firsts, positions_.data());
+    std::int64_t kept = 0;
     for (std::int64_t i = 0; i < found; ++i) {
-      best.offer(pair_of<T>(shape_, part, begin + positions_[static_cast<std::size_t>(i)]));
+      const std::int64_t position = begin + positions_[static_cast<std::size_t>(i)];
+      kept += best.offer(pair_of<T>(shape_, part, position));
     }
+    return kept;
   }
 
   const PartShape shape_;
   const ValueKernels<T>& kernels_;
-  const ThresholdFinder<T> thresholds_;
+  ThresholdFinder<T> thresholds_;
   const std::int64_t chunk_;  // values
   std::vector<T> firsts_;
   std::vector<std::uint32_t> positions_;
@@ -138,10 +171,10 @@ class Cut : public PartSelector {
     Ties ties(threshold);
     for (std::int64_t begin = 0; begin < part.count; begin += kStep) {
       const std::int64_t size = std::min(kStep, part.count - begin);
-      keep(part, begin, size, ties, found);
+      if (std::ssize(found) < shape_.k) keep(part, begin, size, ties, found);
       pace.advance(size);
     }
-    const std::vector<Neighbor> first_ties = ties.best.take();
+    const std::span<const Neighbor> first_ties = ties.best.finish();
     found.insert(found.end(), first_ties.begin(), first_ties.end());
     return found;
   }

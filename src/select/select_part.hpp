@@ -49,7 +49,7 @@ class PartSelector {
  public:
   virtual ~PartSelector() = default;
 
-  // The first k of a part, in any order.
+  // The first k of a part and perhaps others, in any order.
   virtual std::vector<Neighbor> select(const Part& part, Pace& pace) = 0;
 };
 

@@ -33,8 +33,8 @@ class ThresholdFinder {
   // The value right before: those that do not come after it come before `value`.
   T before(T value) const;
 
-  // One up to which at least k of the values come, and few more unless they are ties: at most k/4
-  // + 16. `end()` if there are fewer. k at least 1.
+  // One up to which at least k of the values come, and few more unless they are ties: at most
+  // k/16 + 4. `end()` if there are fewer. k at least 1.
   T near(std::span<const T> values, std::int64_t k) const;
 
   // k at least 1. Reads long input twice, and where a sample misleads it at most once more for
@@ -72,6 +72,7 @@ class ThresholdFinder {
   Threshold<T> bisect(Range range, std::int64_t k, std::int64_t most, const Count& count) const;
 
   std::int64_t count(std::span<const T> values, T last, Pace& pace) const;
+  void take_sample(std::span<const T> values);
   Range sampled_range(std::span<const T> values, std::int64_t k);
   Copied copy(std::span<const T> values, T after, T last, Pace& pace);
   Threshold<T> narrow(std::span<const T> values, std::int64_t k, Range guess, Pace& pace);

@@ -35,8 +35,11 @@ class TopK {
   // The threshold is that of k items which are held.
   bool full() const { return full_; }
 
-  void offer(const Item& candidate) {
-    if (candidate.key <= threshold_ && (!full_ || candidate < worst_)) push(candidate);
+  // True if it is kept, at least for now.
+  bool offer(const Item& candidate) {
+    if (!(candidate.key <= threshold_) || (full_ && !(candidate < worst_))) return false;
+    push(candidate);
+    return true;
   }
 
   // Finds the threshold as soon as k are there, instead of at twice as many.
@@ -51,11 +54,8 @@ class TopK {
     return buffer_;
   }
 
-  // The same in any order.
-  std::vector<Item> take() {
-    if (std::ssize(buffer_) > k_) shrink();
-    return std::move(buffer_);
-  }
+  // These and perhaps others, in any order: what is held.
+  std::vector<Item> take() { return std::move(buffer_); }
 
  private:
   // Below this a selection runs so often that its fixed cost shows.
