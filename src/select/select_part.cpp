@@ -11,8 +11,10 @@
 namespace nearfield {
 namespace {
 
-// Up to this many values for each of the k, the exact threshold is found before anything is kept.
-constexpr std::int64_t kFewPerK = 24;
+// Up to this many values for each of the k, or in all, the exact threshold is found before anything
+// is kept.
+constexpr std::int64_t kFewPerK = 40;
+constexpr std::int64_t kFew = 512;
 // Values between two looks at the threshold: few enough that their positions stay in L1.
 constexpr std::int64_t kStep = 1 << 12;
 static_assert(kStep % kMostBlock == 0);
@@ -232,7 +234,9 @@ PartBytes bytes_of(const PartShape& shape) {
 
 }  // namespace
 
-bool filters(const PartShape& shape) { return shape.count / kFewPerK > shape.k; }
+bool filters(const PartShape& shape) {
+  return shape.count > kFew && shape.count / kFewPerK > shape.k;
+}
 
 PartBytes part_bytes(const PartShape& shape) {
   return shape.dtype == DType::f32 ? bytes_of<float>(shape) : bytes_of<double>(shape);

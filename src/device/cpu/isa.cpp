@@ -23,6 +23,19 @@ std::string join(const std::vector<Isa>& isas) {
   return text;
 }
 
+std::vector<Isa> find_isas() {
+  const std::int64_t supported = hwy::SupportedTargets();
+  std::vector<Isa> isas;
+#define NEARFIELD_ADD(isa, target, bit) \
+  if (Isa::isa == Isa::scalar || (supported & (bit)) != 0) isas.push_back(Isa::isa);
+  NEARFIELD_FOR_EACH_TARGET(NEARFIELD_ADD)
+#undef NEARFIELD_ADD
+  // A CPU that has tiles has AVX-512; a build that has not needs no tiles either.
+  const bool vectors = std::find(isas.begin(), isas.end(), Isa::avx512) != isas.end();
+  if (vectors && amx_is_usable()) isas.push_back(Isa::amx);
+  return isas;
+}
+
 }  // namespace
 
 std::string_view to_string(Isa isa) { return kNames[static_cast<std::size_t>(isa)]; }
@@ -36,16 +49,9 @@ Isa parse_isa(std::string_view name) {
   return static_cast<Isa>(found - kNames.begin());
 }
 
+// Once: a virtual machine takes tens of microseconds to answer what its CPU has.
 std::vector<Isa> available_isas() {
-  const std::int64_t supported = hwy::SupportedTargets();
-  std::vector<Isa> isas;
-#define NEARFIELD_ADD(isa, target, bit) \
-  if (Isa::isa == Isa::scalar || (supported & (bit)) != 0) isas.push_back(Isa::isa);
-  NEARFIELD_FOR_EACH_TARGET(NEARFIELD_ADD)
-#undef NEARFIELD_ADD
-  // A CPU that has tiles has AVX-512; a build that has not needs no tiles either.
-  const bool vectors = std::find(isas.begin(), isas.end(), Isa::avx512) != isas.end();
-  if (vectors && amx_is_usable()) isas.push_back(Isa::amx);
+  static const std::vector<Isa> isas = find_isas();
   return isas;
 }
 

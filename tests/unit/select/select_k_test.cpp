@@ -227,6 +227,64 @@ TEST(SelectK, TheLastPairOfTheOrderIsReturned) {
   }
 }
 
+// What a running threshold likes least: everything comes before it, nothing is after it, nothing is
+// there, or a few distinct values.
+double adversarial(std::int64_t shape, std::int64_t i, std::int64_t cols) {
+  switch (shape) {
+    case 0:
+      return static_cast<double>(cols - i);
+    case 1:
+      return static_cast<double>(i);
+    case 2:
+      return 4;
+    case 3:
+      return -kInf;
+    case 4:
+      return i % 5 == 0 ? -0.0 : 0.0;
+    case 5:
+      return i % 1'000 == 999 ? kInf : NAN;
+    case 6:  // descending by a chunk, each of which is random
+      return static_cast<double>(cols - i) * Random(3, static_cast<std::uint64_t>(i)).uniform();
+    default:
+      return static_cast<double>(i % 10);
+  }
+}
+
+TEST(SelectK, AdversarialShapesOnEveryIsa) {
+  constexpr std::int64_t kShapes = 8;
+  constexpr std::int64_t kCols = 150'001;  // more than a chunk, and no whole block
+  const std::vector<std::int64_t> ids = make_ids(kCols);
+  for (const bool largest : {false, true}) {
+    for (std::int64_t shape = 0; shape < kShapes; ++shape) {
+      const Rows<float> rows(1, kCols, 0, largest, [&](std::int64_t, std::int64_t i) {
+        return adversarial(shape, i, kCols) * (largest ? -1 : 1);
+      });
+      for (const bool with_ids : {false, true}) {
+        SelectOptions options{.largest = largest};
+        if (with_ids) options.ids = ids;
+        const auto sorted = sort_rows(rows, options);
+        // 3,750 is where filtering ends.
+        for (const std::int64_t k : {1, 128, 3'749, 3'750, 75'000}) {
+          options.k = k;
+          for (const Isa isa : available_isas()) {
+            expect_head(sorted, rows, options, {.threads = 1, .isa = isa});
+          }
+          expect_head(sorted, rows, options, {.threads = 2});
+        }
+      }
+    }
+  }
+}
+
+TEST(SelectK, ThePlanNamesTheIsa) {
+  const std::vector<float> values(12);
+  for (const Isa isa : available_isas()) {
+    const Plan plan = select_k({values.data(), 3, 4}, {}, {.isa = isa}).stats.plan;
+    EXPECT_EQ(plan.isa, isa);
+    EXPECT_EQ(plan.kernel, "select/f32/" + std::string(to_string(isa)));
+  }
+}
+
 TEST(SelectK, TakesMatricesAndEmptyOnes) {
   Matrix matrix(DType::f64, 2, 3, Matrix::Layout::aligned_rows);
   const double first[] = {3, 1, 2};
