@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "select/make_room.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -50,7 +52,7 @@ std::array<Places, kDigits<T>> count_digits(const std::vector<Neighbor>& pairs) 
 template <class T>
 void sort_by_key(std::vector<Neighbor>& pairs, std::vector<Neighbor>& spare) {
   std::array<Places, kDigits<T>> counts = count_digits<T>(pairs);
-  spare.resize(pairs.size());
+  make_room(spare, pairs.size());
   for (int place = 0; place < kDigits<T>; ++place) {
     Places& places = counts[static_cast<std::size_t>(place)];
     if (places[digit(bits_of<T>(pairs.front().key), place)] == pairs.size()) continue;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "select/make_room.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -106,7 +108,7 @@ std::int64_t ThresholdFinder<T>::count(std::span<const T> values, T last, Pace& 
 template <class T>
 void ThresholdFinder<T>::take_sample(std::span<const T> values) {
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;  // of 2^64
-  scratch_.resize(static_cast<std::size_t>(room_in_range(std::ssize(values))));
+  make_room(scratch_, static_cast<std::size_t>(room_in_range(std::ssize(values))));
   const std::uint64_t stretch = values.size() / kSample;
   for (std::uint64_t i = 0; i < kSample; ++i) {
     scratch_[i] = values[i * stretch + (i * kGoldenRatio >> 11) % stretch];

@@ -141,6 +141,40 @@ TEST(MemoryLimit, IsKeptWhereTheNumberFoundIsNotKnown) {
   });
 }
 
+// Limits down to the least: the plan's own bytes, of one thread.
+TEST(MemoryLimit, IsKeptBySelecting) {
+  constexpr std::int64_t kCols = 300'007;
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < kCols; ++i) {
+    values.push_back(static_cast<float>(i * 7'919 % 100'003 % 5'000));
+  }
+  const std::vector<std::int64_t> ids(values.size(), 3);
+  for (const std::int64_t rows : {1, 3}) {  // the one is cut, or three are not
+    const ValuesView view(values.data(), rows, kCols / rows);
+    select_k(view, {}, {.threads = 2});
+    for (const std::int64_t k : {1, 100, 3'000, 40'000}) {
+      for (const bool with_ids : {false, true}) {
+        SelectOptions options{.k = k};
+        if (with_ids) options.ids = std::span(ids).first(static_cast<std::size_t>(kCols / rows));
+        for (const int threads : {1, 2}) {
+          Context context{.threads = threads};
+          const Plan least = select_k(view, options, {.threads = 1}).stats.plan;
+          for (const std::int64_t spare : {0, 1'000'000, 100'000'000}) {
+            context.memory_limit = least.result_bytes + least.working_bytes + spare;
+            EXPECT_LE(measure([&] { select_k(view, options, context); }), *context.memory_limit)
+                << rows << " rows, k " << k << ", ids " << with_ids << ", threads " << threads;
+            context.memory_limit.reset();
+            const Plan plan = select_k(view, options, context).stats.plan;
+            EXPECT_LE(measure([&] { select_k(view, options, context); }),
+                      plan.result_bytes + plan.working_bytes)
+                << rows << " rows, k " << k << ", ids " << with_ids << ", threads " << threads;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(MemoryLimit, IsKeptByACursor) {
   const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 3'011, 16, 1});
   const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 300, 16, 2});
