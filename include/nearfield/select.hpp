@@ -86,9 +86,12 @@ struct Selected {
 // fewer than k values, `counts` says how many, and the rest is id -1, value +inf (-inf for
 // `largest`).
 //
-// Of the context, `isa` and `seed` play no part yet: the selection is portable C++ and not random.
-// Progress counts values. What cancelling cannot interrupt is the last selection and the sorting of
-// one row, which takes longer than 50 ms where k is above half a million.
+// Of the context, `seed` plays no part: nothing is random. Progress counts values. What cancelling
+// cannot interrupt is the last selection and the sorting of one row, which takes longer than 50 ms
+// where k is above half a million.
+//
+// Reads each value once where k is a small part of a row (less than 1 of 64), and two or three times
+// where it is not; no order of the values makes it slow.
 Selected select_k(ValuesView values, const SelectOptions& options = {},
                   const Context& context = {});
 
