@@ -90,8 +90,8 @@ struct Selected {
 // cannot interrupt is the last selection and the sorting of one row, which takes longer than 50 ms
 // where k is above half a million.
 //
-// Reads each value once where k is a small part of a row (less than 1 of 64), and two or three times
-// where it is not; no order of the values makes it slow.
+// For k below a 64th of a row it takes about as long as reading the values; sorted, equal or
+// missing values take no longer by much.
 Selected select_k(ValuesView values, const SelectOptions& options = {},
                   const Context& context = {});
 

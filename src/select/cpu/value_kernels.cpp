@@ -14,7 +14,7 @@ namespace nearfield::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// No target of unknown width is built.
+// Targets of unknown width are not built.
 template <class T>
 using Registers = hn::ScalableTag<T>;
 template <class T>
