@@ -28,6 +28,7 @@ constexpr std::int64_t kLeastChunkBytes = 1 << 19;
 // A chunk of which more are kept for each of the k, if only for a time, is like sorted: all values
 // of a group are in time. It takes less time to find its exact threshold.
 constexpr std::int64_t kMostKeptPerK = 2;
+constexpr std::int64_t kMoreKept = 32;  // as many as a TopK keeps of equal values before it drops
 
 constexpr std::int64_t kPairBytes = sizeof(Neighbor);
 constexpr std::int64_t kPositionBytes = sizeof(std::uint32_t);
@@ -92,7 +93,7 @@ class Filter : public PartSelector {
   void select_from_chunk(const Part& part, std::int64_t begin, std::int64_t end,
                          TopK<Neighbor>& best, Pace& pace) {
     T last = chunk_threshold(part, begin, end, last_in_time(best), pace);
-    std::int64_t room = kMostKeptPerK * shape_.k + kGroup;
+    std::int64_t room = kMostKeptPerK * shape_.k + kMoreKept;
     for (std::int64_t step = begin; step < end; step += kStep) {
       const std::int64_t step_end = std::min(step + kStep, end);
       if (!nothing_in_time(best)) {
