@@ -101,7 +101,8 @@ class Filter : public PartSelector {
         room -= offer(part, step, step_end, earlier(last, last_in_time(best)), firsts, best);
       }
       pace.advance(step_end - step);
-      if (room < 0 && step_end < end) {
+      const bool only_ties = last_in_time(best) == last;
+      if (room < 0 && !only_ties && step_end < end) {
         last = earlier(last, exact_threshold(part, begin, end, pace));
         room = end - begin;  // once a chunk
       }
@@ -178,7 +179,7 @@ class Cut : public PartSelector {
       if (std::ssize(found) < shape_.k) keep(part, begin, size, ties, found);
       pace.advance(size);
     }
-    const std::span<const Neighbor> first_ties = ties.best.finish();
+    const std::span<const Neighbor> first_ties = ties.best.unsorted();
     found.insert(found.end(), first_ties.begin(), first_ties.end());
     return found;
   }

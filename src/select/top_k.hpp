@@ -49,8 +49,14 @@ class TopK {
 
   // The first k that were offered, sorted. Ends the stream.
   std::span<const Item> finish() {
-    if (std::ssize(buffer_) > k_) shrink();
+    unsorted();
     std::sort(buffer_.begin(), buffer_.end());
+    return buffer_;
+  }
+
+  // The same in any order.
+  std::span<const Item> unsorted() {
+    if (std::ssize(buffer_) > k_) shrink();
     return buffer_;
   }
 
