@@ -27,6 +27,15 @@ void Candidates::start_keyed(const Block& block) {
   keys_.reserve(static_cast<std::size_t>(block.pairs()));
 }
 
+std::byte* Candidates::scratch(std::int64_t bytes) {
+  if (bytes > scratch_bytes_) {
+    scratch_ = {};  // first: the plan counts one
+    scratch_ = AlignedArray<std::byte>(bytes);
+    scratch_bytes_ = bytes;
+  }
+  return scratch_.data();
+}
+
 std::int64_t Candidates::size() const {
   return dense_ ? block_.pairs() : static_cast<std::int64_t>(rows_.size());
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/aligned_array.hpp"
+
 namespace nearfield {
 
 // [begin, end)
@@ -49,6 +51,10 @@ class Candidates {
   template <class Keep>
   void keep_if(const Keep& keep);
 
+  // For the filter's own use: on a cache line, holds anything, the same from block to block. Memory
+  // of each block's own would be given back to the system and faulted in again for every block.
+  std::byte* scratch(std::int64_t bytes);
+
   const Block& block() const { return block_; }
   bool dense() const { return dense_; }
   bool keyed() const { return keyed_; }
@@ -69,6 +75,8 @@ class Candidates {
   std::vector<std::uint32_t> rows_;  // query by query
   std::vector<double> keys_;
   std::vector<std::size_t> ends_;  // where each query's rows end
+  AlignedArray<std::byte> scratch_;
+  std::int64_t scratch_bytes_ = 0;
 };
 
 template <class Keep>

@@ -43,33 +43,34 @@ SearchShape rounded_shape(SearchShape shape, const TileTuning& tuning) {
   return shape;
 }
 
-TileShape bit_blocks(const SearchShape& shape, const BitTuning& tuning) {
-  return {.queries = 1,
-          .rows = kBlockRows,
-          .most_queries = tuning.queries,
-          .most_pairs = tuning.block_words / std::max<std::int64_t>(words_of(shape.cols), 1),
-          .keep_queries_together = true};
-}
-
-SearchShape counted_shape(SearchShape shape, const BitTuning& tuning) {
-  shape.tiles = bit_blocks(shape, tuning);
-  const std::int64_t few_rows =
-      tuning.few_queries_bytes / std::max<std::int64_t>(shape.base_row_bytes, 1);
-  shape.tiles->most_rows = shape.queries <= tuning.few_queries
-                               ? std::max(few_rows, kBlockRows)
-                               : std::min(BitFilter::rows_at_once(shape.cols), tuning.rows);
-  shape.value_cost = tuning.value_cost;
-  shape.query_filter_bytes = BitQueries::bytes_per_query(shape.cols);
-  shape.fixed_bytes += shape.threads * BitFilter::scratch_bytes(shape.cols, shape.tiles->most_rows);
+// What both filters of bits have in common; the rest of their blocks is their own.
+SearchShape bit_shape(SearchShape shape, const BitTuning& tuning) {
+  const std::int64_t cols = std::max<std::int64_t>(shape.cols, 1);
+  shape.tiles = TileShape{.most_queries = tuning.queries,
+                          .most_pairs = tuning.block_words / words_of(cols),
+                          .keep_queries_together = true};
+  shape.value_cost = tuning.value_cost * static_cast<double>(cols + tuning.bits_of_a_pair) /
+                     static_cast<double>(cols);
   return shape;
 }
 
-SearchShape bit_tile_shape(SearchShape shape, const BitTuning& tuning) {
-  shape.tiles = bit_blocks(shape, tuning);
+SearchShape counted_shape(const SearchShape& every_row, const BitTuning& tuning) {
+  SearchShape shape = bit_shape(every_row, tuning);
+  shape.tiles->rows = kBlockRows;
+  shape.tiles->most_rows = shape.queries <= kBitQueries
+                               ? tuning.few_queries_rows
+                               : std::min(BitFilter::rows_at_once(shape.cols), tuning.rows);
+  shape.query_filter_bytes = BitQueries::bytes_per_query(shape.cols);
+  const Block largest{{0, std::max<std::int64_t>(shape.queries, 1)}, {0, shape.tiles->most_rows}};
+  shape.fixed_bytes += shape.threads * BitFilter::scratch_bytes(shape.cols, largest);
+  return shape;
+}
+
+SearchShape bit_tile_shape(const SearchShape& every_row, const BitTuning& tuning) {
+  SearchShape shape = bit_shape(every_row, tuning);
   shape.tiles->queries = kTileQueries;
   shape.tiles->rows = kGroupRows;
-  shape.tiles->most_rows = BitTileFilter::rows_at_once(shape.cols);
-  shape.value_cost = tuning.value_cost;
+  shape.tiles->most_rows = std::min(BitTileFilter::rows_at_once(shape.cols), tuning.rows);
   shape.query_filter_bytes = BitTileQueries::bytes_per_query(shape.cols);
   shape.fixed_bytes += BitTileQueries::fixed_bytes(shape.cols) +
                        shape.threads * BitTileFilter::scratch_bytes(shape.cols);

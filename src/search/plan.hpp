@@ -21,13 +21,13 @@ struct TileTuning {
 
 // Of a search over bits. Measured as below, 4,000,000 x 512 bits.
 struct BitTuning {
-  std::int64_t queries = 1024;         // of a block: they share what its rows cost to make ready
-  std::int64_t rows = 512;             // of a block
-  std::int64_t block_words = 1 << 23;  // of 32 bits: at most 25 ms a block, on the slowest ISA
-  std::int64_t few_queries = 8;        // which are compared at once,
-  std::int64_t few_queries_bytes = 256 << 10;  // with rows of so many bytes a block
-  std::int64_t least_tile_queries = 32;        // below, AMX is slower than counting
-  double value_cost = 1.0 / 256;               // of a bit: see value_cost.hpp
+  std::int64_t queries = 1024;           // of a block: they share what its rows cost to make ready
+  std::int64_t rows = 512;               // of a block
+  std::int64_t block_words = 1 << 23;    // of 32 bits: at most 25 ms a block, on the slowest ISA
+  std::int64_t few_queries_rows = 4096;  // of a block with no more queries than are counted at once
+  std::int64_t least_tile_queries = 96;  // below, AMX is slower than counting
+  double value_cost = 1.0 / 256;         // of a bit: see value_cost.hpp
+  std::int64_t bits_of_a_pair = 128;     // what a pair costs beside its bits, in bits
 };
 
 // Measured on two cores of a 5th-generation Xeon (48 KiB L1, 2 MiB L2), 100,000 x 128 f32.

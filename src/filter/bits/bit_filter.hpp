@@ -20,8 +20,8 @@ class BitFilter final : public Filter {
   // Rows that are interleaved at a time, once for all queries of a block that has no more.
   static std::int64_t rows_at_once(std::int64_t cols);
 
-  // What a thread takes for a block of so many rows.
-  static std::int64_t scratch_bytes(std::int64_t cols, std::int64_t block_rows);
+  // What a thread takes for a block.
+  static std::int64_t scratch_bytes(std::int64_t cols, const Block& block);
 
   void survivors(const Block& block, std::span<const double> thresholds,
                  Candidates& out) const override;
@@ -31,6 +31,7 @@ class BitFilter final : public Filter {
  private:
   struct Room;
 
+  Room room_in(Candidates& out, const Block& block) const;
   void find(Range queries, const Block& block, std::span<const double> thresholds,
             Room& room) const;
 

@@ -17,6 +17,10 @@ namespace nearfield {
 
 inline constexpr std::int64_t kWordBits = 32;
 
+// Counted at once: they hide what an addition takes, each word of a row is loaded once for all of
+// them, and their counts leave room for the rest in 16 registers.
+inline constexpr std::int64_t kBitQueries = 8;
+
 // Rows as they lie. Bits behind a row's last are zeros up to the end of its last byte.
 struct PackedRows {
   const std::byte* first;

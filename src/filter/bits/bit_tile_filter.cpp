@@ -35,14 +35,13 @@ std::int64_t BitTileFilter::scratch_bytes(std::int64_t cols) {
   return rows_at_once(cols) * bytes + kTileBytes;
 }
 
-// Up to whole groups; what the last rows stand in for is dropped later.
-AlignedArray<std::int8_t> BitTileFilter::expand(Range rows) const {
-  const std::int64_t padded = round_up(rows.size(), kGroupRows);
-  const std::int64_t words = queries_.words();
-  AlignedArray<std::uint32_t> blocks(padded * words);
-  AlignedArray<std::int8_t> bytes(padded * words * kWordBits + kTileBytes);
-  bits_.interleave(packed_rows(rows_, rows), blocks.data());
-  bits_.expand(blocks.data(), round_up(rows.size(), kBlockRows) * words, bytes.data());
+const std::int8_t* BitTileFilter::expand(Range rows, std::byte* scratch) const {
+  const std::int64_t words = round_up(rows.size(), kBlockRows) * queries_.words();
+  auto* const bytes = reinterpret_cast<std::int8_t*>(scratch);
+  auto* const blocks = reinterpret_cast<std::uint32_t*>(
+      scratch + rows_at_once(rows_.view.cols()) * queries_.words() * kWordBits + kTileBytes);
+  bits_.interleave(packed_rows(rows_, rows), blocks);
+  bits_.expand(blocks, words, bytes);
   return bytes;
 }
 
@@ -82,11 +81,11 @@ void BitTileFilter::survivors(const Block& block, std::span<const double> thresh
   assert(block.rows.size() <= rows_at_once(rows_.view.cols()));
   TileRoom room;
   out.start_keyed(block);
-  const AlignedArray<std::int8_t> bytes = expand(block.rows);
+  const std::int8_t* bytes = expand(block.rows, out.scratch(scratch_bytes(rows_.view.cols())));
   const std::int64_t groups = divide_up(block.rows.size(), kGroupRows);
   for (std::int64_t first = block.queries.begin; first < block.queries.end; first += kTileQueries) {
     const Range queries{first, std::min(first + kTileQueries, block.queries.end)};
-    run(queries, groups, bytes.data(),
+    run(queries, groups, bytes,
         thresholds.subspan(static_cast<std::size_t>(first - block.queries.begin),
                            static_cast<std::size_t>(queries.size())),
         room);

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "core/aligned_array.hpp"
 #include "filter/bits/bit_queries.hpp"
 #include "filter/prepared_filter.hpp"
 #include "filter/rounded/tile_room.hpp"
@@ -31,7 +30,8 @@ class BitTileFilter final : public Filter {
   static std::string name_of(const TileKernel& tiles);
 
  private:
-  AlignedArray<std::int8_t> expand(Range rows) const;
+  // Answers where in the scratch.
+  const std::int8_t* expand(Range rows, std::byte* scratch) const;
   void run(Range queries, std::int64_t groups, const std::int8_t* bytes,
            std::span<const double> thresholds, TileRoom& room) const;
 

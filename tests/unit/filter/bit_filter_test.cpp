@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <memory>
@@ -66,7 +67,8 @@ TEST(BitFilter, FindsExactlyWhatIsNear) {
   for (const std::int64_t bits : {1, 19, 64, 100, 512, 1000, 8192}) {
     for (const data::Kind kind : {data::Kind::gaussian, data::Kind::zeros, data::Kind::all_equal}) {
       const Matrix queries = data::make_matrix({kind, DType::bits, 45, bits, 1});
-      const Matrix base = data::make_matrix({kind, DType::bits, bits > 5000 ? 30 : 300, bits, 2});
+      const std::int64_t rows = std::min<std::int64_t>(BitTileFilter::rows_at_once(bits) - 2, 300);
+      const Matrix base = data::make_matrix({kind, DType::bits, rows, bits, 2});
       const Piece some_queries{queries, 7};
       const Piece some_rows{base, 1000};
       const std::int64_t end = some_rows.range().end;

@@ -91,6 +91,60 @@ TEST(KnnTiles, APairIsLookedAtOnceForBothOfItsRows) {
   }
 }
 
+TEST(KnnTiles, AnySizeOfBitBlocksGivesTheOraclesAnswer) {
+  KnnOptions options;
+  options.k = 13;
+  options.metric = Metric::hamming;
+  for (const std::int64_t bits : {9, 300}) {
+    const Matrix queries = data::make_matrix({data::Kind::uniform, DType::bits, 37, bits, 1});
+    const Matrix base = data::make_matrix({data::Kind::uniform, DType::bits, 900, bits, 2});
+    const oracle::Answer want = oracle::knn(queries, base, options);
+    for (const int threads : {1, 3}) {
+      for (const std::int64_t rows : {1, 100, 4096}) {
+        for (const std::int64_t least_tile_queries : {1, 1000}) {
+          for (const std::int64_t budget : {100'000, 1 << 30}) {
+            Context context;
+            context.threads = threads;
+            Tuning tuning;
+            tuning.bits.rows = tuning.bits.few_queries_rows = rows;
+            tuning.bits.queries = rows;
+            tuning.bits.least_tile_queries = least_tile_queries;
+            tuning.default_budget = budget;
+            tuning.chunk_bytes = budget / 2;
+            tuning.inline_below_nanoseconds = 0;
+            tuning.tiles.first_rows = 32;
+            const Neighbors resident =
+                knn(MatrixRows(queries), MatrixRows(base), options, context, tuning);
+            EXPECT_EQ(oracle::difference(resident, want), "");
+            EXPECT_NE(resident.stats.plan.filter.find("bit"), std::string::npos);
+            const Neighbors read = knn(data::PiecewiseRows(queries), data::PiecewiseRows(base),
+                                       options, context, tuning);
+            EXPECT_EQ(oracle::difference(read, want), "");
+          }
+        }
+      }
+    }
+  }
+}
+
+// All queries of a block share what its rows cost: threads get rows, not queries.
+TEST(KnnPlan, BitBlocksKeepTheirQueries) {
+  const Matrix queries(DType::bits, 1000, 512);
+  const Matrix base(DType::bits, 100'000, 512);
+  KnnOptions options;
+  options.metric = Metric::hamming;
+  Context context;
+  context.threads = 4;
+  const Plan many = plan_knn(MatrixRows(queries), MatrixRows(base), options, context);
+  EXPECT_GE(many.query_tile, 1000);
+  EXPECT_GT(many.row_parts, 4);
+  const Plan one =
+      plan_knn(MatrixRows(queries.view().slice(0, 1)), MatrixRows(base), options, context);
+  EXPECT_EQ(one.filter, "bit counts");
+  EXPECT_EQ(one.query_tile, 1);
+  EXPECT_EQ(one.row_tile, 4096);
+}
+
 TEST(KnnPlan, BlocksOfACostlyMetricHoldFewerPairs) {
   SearchShape shape;
   shape.queries = 100;

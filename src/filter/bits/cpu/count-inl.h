@@ -8,10 +8,6 @@ using Words = hn::Vec<WordTag>;
 using Counts = hn::Vec<CountTag>;
 constexpr std::int64_t kLanes = hn::MaxLanes(WordTag());
 
-// Eight counts hide what an addition takes, and each word of a row is loaded once for all of them;
-// with byte counts they leave room for what those need beside, in 16 registers.
-constexpr std::int64_t kQueriesAtOnce = 8;
-
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_SCALAR
 
 // VPOPCNTD.
@@ -106,8 +102,8 @@ HWY_INLINE void find_of(const BitJob& job, std::int64_t query) {
 
 void find(const BitJob& job) {
   std::int64_t query = 0;
-  for (; query + kQueriesAtOnce <= job.query_count; query += kQueriesAtOnce) {
-    find_of<kQueriesAtOnce>(job, query);
+  for (; query + kBitQueries <= job.query_count; query += kBitQueries) {
+    find_of<kBitQueries>(job, query);
   }
   for (; query < job.query_count; ++query) find_of<1>(job, query);
 }
