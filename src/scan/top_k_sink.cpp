@@ -9,7 +9,8 @@ TopKSink::TopKSink(Range queries, std::int64_t k, std::span<const Neighbor> afte
       best_(static_cast<std::size_t>(queries.size()), TopK<Neighbor>(k)) {}
 
 std::int64_t TopKSink::bytes_per_query(std::int64_t k) {
-  return static_cast<std::int64_t>(sizeof(TopK<Neighbor>)) +
+  constexpr std::int64_t kOfTheAllocator = 16;  // beside each buffer: it shows with many small ones
+  return static_cast<std::int64_t>(sizeof(TopK<Neighbor>)) + kOfTheAllocator +
          TopK<Neighbor>::most_held(k) * static_cast<std::int64_t>(sizeof(Neighbor));
 }
 

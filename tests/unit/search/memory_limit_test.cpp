@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <string>
 #include <vector>
 
 #include <nearfield/nearfield.hpp>
@@ -96,6 +97,33 @@ TEST(MemoryLimit, IsKept) {
     }
   }
   EXPECT_EQ(runs, 108);
+}
+
+TEST(MemoryLimit, IsKeptOverBits) {
+  const KnnOptions options{.k = 10, .metric = Metric::hamming};
+  int by_bits = 0;
+  for (const std::int64_t bits : {100, 512, 5000}) {
+    const Matrix base = data::make_matrix({data::Kind::uniform, DType::bits, 10'011, bits, 1});
+    const Matrix all = data::make_matrix({data::Kind::uniform, DType::bits, 300, bits, 2});
+    knn(all, base, options, {.threads = 2});
+    for (const std::int64_t count : {1, 20, 300}) {
+      for (const int threads : {1, 2}) {
+        for (const std::int64_t spare : {200'000, 400'000, 2'000'000, 20'000'000}) {
+          const MatrixRows queries(all.view().slice(0, count));
+          Context context{.threads = threads};
+          context.memory_limit = spare + count * 10 * 20;
+          const data::PiecewiseRows rows(base);
+          Neighbors found;
+          const std::int64_t used = measure([&] { found = knn(queries, rows, options, context); });
+          const std::string& filter = found.stats.plan.filter;
+          EXPECT_LE(used, *context.memory_limit)
+              << bits << " bits, " << count << " queries, " << threads << " threads, " << filter;
+          by_bits += filter.starts_with("bit") ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(by_bits, 40);  // of 72
 }
 
 // How much is found is not known before: the limit is kept whether the search ends well or with an
