@@ -5,7 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sets import embeddings, rootsift, store, truth, uniform, words
+from sets import bits, embeddings, rootsift, store, truth, uniform, words
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,13 @@ def make_words(folder: Path, size: str, cache: Path) -> dict[str, Any]:
 
 
 def make_embeddings(folder: Path, size: str, cache: Path) -> dict[str, Any]:
-    rows, queries = {"quick": (10_000, 500), "full": (200_000, 1_000)}[size]
+    rows, queries = {"quick": (10_000, 500), "full": (500_000, 10_000)}[size]
     return embeddings.make(folder, rows, queries, 768) | truth.make(folder, "sqeuclidean")
+
+
+def make_bits(folder: Path, size: str, cache: Path) -> dict[str, Any]:
+    rows, queries = {"quick": (40_000, 1_000), "full": (4_000_000, 1_000)}[size]
+    return bits.make(folder, rows, queries, 512 // 8) | truth.make(folder, "hamming")
 
 
 def make_uniform(folder: Path, size: str, cache: Path) -> dict[str, Any]:
@@ -55,6 +60,8 @@ DATA_SETS = {
                            ("numpy", "opencv-python-headless"), make_rootsift),
     "orb-1m": DataSet("ORB of the same pictures, 256 bits packed in 32 x u8",
                       ("numpy", "opencv-python-headless"), descriptors_by("orb")),
+    "bits-512": DataSet("synthetic codes: clusters and near duplicates, 512 bits packed in 64 x u8",
+                        ("numpy",), make_bits),
     "words": DataSet("English words, and queries one to three edits away",
                      ("numpy", "rapidfuzz"), make_words),
     "emb-768": DataSet("synthetic embeddings: clusters and outlier dimensions, 768 x f32",

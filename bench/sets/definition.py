@@ -21,8 +21,7 @@ def squared_distances(query: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def differing_bits(query: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    ones = np.array([value.bit_count() for value in range(256)], dtype=np.int64)
-    return ones[rows ^ query].sum(axis=1)
+    return np.bitwise_count(rows ^ query).sum(axis=1, dtype=np.int64)
 
 
 KEYS = {"sqeuclidean": squared_distances, "hamming": differing_bits}

@@ -49,7 +49,8 @@ def make(folder: Path, rows: int, queries: int, columns: int) -> dict[str, objec
     mixture = Mixture(rows, columns)
     for part, count in (("base", rows), ("queries", queries)):
         random = stream("embeddings", part)
-        chunks = [mixture.draw(min(CHUNK, count - first), random)
-                  for first in range(0, count, CHUNK)]
-        write_rows(folder / f"{part}.fbin", np.concatenate(chunks))
+        values = np.empty((count, columns), dtype=np.float32)
+        for first in range(0, count, CHUNK):
+            values[first:first + CHUNK] = mixture.draw(min(CHUNK, count - first), random)
+        write_rows(folder / f"{part}.fbin", values)
     return {}

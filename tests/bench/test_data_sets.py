@@ -7,7 +7,8 @@ from unittest import mock
 import cv2
 import numpy as np
 
-from sets import embeddings, local_features, pictures, rootsift, store, truth, uniform, words
+from sets import bits, embeddings, local_features, pictures, rootsift, store, truth, uniform, words
+from sets.definition import differing_bits
 from sets.random_streams import stream
 from sets.statistics import intrinsic_dimension
 from sets.vector_files import read_rows, shape_of, write_rows
@@ -46,6 +47,21 @@ class Determinism(Folder):
         for name in ("first", "second"):
             embeddings.make(self.fresh(name), 400, 10, 32)
         self.assertEqual(bytes_of(self.folder / "first"), bytes_of(self.folder / "second"))
+
+    def test_bits(self) -> None:
+        for name in ("first", "second"):
+            bits.make(self.fresh(name), 2_000, 20, 64)
+        self.assertEqual(bytes_of(self.folder / "first"), bytes_of(self.folder / "second"))
+        base, queries = (read_rows(self.folder / "first" / f"{part}.u8bin")
+                         for part in ("base", "queries"))
+        nearest = [differing_bits(query, base).min() for query in queries]
+        self.assertLess(max(nearest[::2]), 40)      # copies with a 32nd of 512 bits turned over
+        self.assertGreater(min(nearest[1::2]), 40)  # rows of their own
+
+    def test_so_many_eighths_of_bits(self) -> None:
+        eighths = np.repeat([1, 2, 3], 1_000)
+        ones = np.bitwise_count(bits.some_bits(eighths, 64, stream("test"))).reshape(3, -1)
+        np.testing.assert_allclose(ones.mean(axis=1), [1, 2, 3], atol=0.02)
 
     def test_embeddings_have_outlier_dimensions(self) -> None:
         rows = embeddings.Mixture(400, 64).draw(400, stream("test"))
