@@ -7,16 +7,23 @@ import numpy as np
 from peers.interface import Data, Way, as_float32, without_self
 
 
-class Index(Way):
+class Faiss(Way):
     packages = ("faiss-cpu",)
+
+    def plan(self, answer: Any) -> dict[str, Any]:
+        return {"isa": faiss.SIMDConfig.get_level_name()}
+
+
+class Index(Faiss):
     uses_blas = True
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)
         faiss.omp_set_num_threads(data.threads)
-        self.base, self.queries = as_float32(data.base), as_float32(data.queries)
+        self.queries = as_float32(data.queries)
         self.index = self.empty_index(data.base.shape[1])
-        self.index.add(self.base)
+        self.index.add(as_float32(data.base))
+        self.forget_base()
 
     def empty_index(self, columns: int) -> Any:
         raise NotImplementedError
@@ -34,7 +41,9 @@ class Flat(Index):
         return offsets, ids
 
     def graph(self, k: int) -> np.ndarray:
-        return without_self(self.index.search(self.base, k + 1)[1])
+        rows, columns = self.index.ntotal, self.index.d
+        base = faiss.rev_swig_ptr(self.index.get_xb(), rows * columns).reshape(rows, columns)
+        return without_self(self.index.search(base, k + 1)[1])
 
 
 class Panorama(Index):
@@ -67,23 +76,21 @@ class Hnsw(Index):
         self.index.hnsw.efSearch = setting["ef"]
 
 
-class Binary(Way):
-    packages = ("faiss-cpu",)
-
+class Binary(Faiss):
     def __init__(self, data: Data) -> None:
         super().__init__(data)
         faiss.omp_set_num_threads(data.threads)
         self.index = faiss.IndexBinaryFlat(8 * data.base.shape[1])
         self.index.add(np.ascontiguousarray(data.base))
+        self.forget_base()
         self.queries = np.ascontiguousarray(data.queries)
 
     def knn(self, part: slice, k: int) -> np.ndarray:
         return self.index.search(self.queries[part], k)[1]
 
 
-class Heap(Way):
+class Heap(Faiss):
     """FAISS's own selection, a heap for each row of values."""
-    packages = ("faiss-cpu",)
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)

@@ -21,6 +21,7 @@ class Gemm(Way):
         super().__init__(data)
         self.product = sgemm(self.library())
         self.base, self.queries = as_float32(data.base), as_float32(data.queries)
+        self.forget_base()
         self.tile = np.empty(QUERIES_AT_A_TIME * ROWS_AT_A_TIME, dtype=np.float32)
 
     def multiply(self, queries: np.ndarray) -> None:

@@ -14,6 +14,7 @@ class BruteForce(Way):
         self.index.init_index(max_elements=len(data.base))
         self.index.set_num_threads(data.threads)
         self.index.add_items(as_float32(data.base))
+        self.forget_base()
         self.queries = as_float32(data.queries)
 
     def knn(self, part: slice, k: int) -> np.ndarray:
@@ -32,6 +33,7 @@ class Hnsw(Way):
                               random_seed=1)
         self.index.set_num_threads(data.threads)
         self.index.add_items(as_float32(data.base))
+        self.forget_base()
         self.queries = as_float32(data.queries)
 
     def set(self, **setting: int) -> None:

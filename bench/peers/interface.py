@@ -1,7 +1,7 @@
 """What the referee asks of everybody."""
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -37,6 +37,10 @@ class Way:
 
     def __init__(self, data: Data) -> None:
         self.data = data
+
+    def forget_base(self) -> None:
+        """For who has a copy of its own, or needs none: many hold a large base at once."""
+        self.data = replace(self.data, base=np.empty((0, 0), self.data.base.dtype))
 
     def ids(self, answer: Any) -> Any:
         """What the library returned as an array of ids, or two for a radius; not timed."""

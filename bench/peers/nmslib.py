@@ -13,6 +13,7 @@ class Sequential(Way):
         self.index = nmslib.init(method="seq_search", space="l2")
         self.index.addDataPointBatch(as_float32(data.base))
         self.index.createIndex()
+        self.forget_base()
         self.queries = as_float32(data.queries)
 
     def knn(self, part: slice, k: int) -> list[tuple[np.ndarray, np.ndarray]]:

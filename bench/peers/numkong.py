@@ -32,6 +32,7 @@ class Distances(Way):
         step = rows_at_a_time(len(data.base), data.threads)
         self.packed = [pack(self.rows(data.base[first:first + step]))
                        for first in range(0, len(data.base), step)]
+        self.forget_base()
 
     def knn(self, part: slice, k: int) -> None:
         queries, threads = self.rows(self.data.queries[part]), self.data.threads

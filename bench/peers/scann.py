@@ -12,6 +12,7 @@ class BruteForce(Way):
         super().__init__(data)
         builder = scann.scann_ops_pybind.builder(as_float32(data.base), 10, "squared_l2")
         self.searcher = builder.score_brute_force().build()
+        self.forget_base()
         self.searcher.set_num_threads(data.threads)
         self.queries = as_float32(data.queries)
 

@@ -11,6 +11,7 @@ class Flat(Way):
     def __init__(self, data: Data) -> None:
         super().__init__(data)
         self.index = svs.Flat(np.array(data.base), svs.DistanceType.L2, num_threads=data.threads)
+        self.forget_base()
         self.queries = np.array(data.queries)
 
     def knn(self, part: slice, k: int) -> np.ndarray:
