@@ -1,6 +1,7 @@
 """The command bench/compare."""
 import argparse
 import dataclasses
+import re
 import signal
 import sys
 import traceback
@@ -38,13 +39,30 @@ def check_peers(case: Case, wanted: list[str]) -> None:
 
 
 def ways_of(group: Group, wanted: list[str], size: str, outcome: Outcome) -> list[str]:
-    ways = [way for way in group.ways if is_chosen(way, wanted)]
-    for way in group.approximate:
-        if size == "quick" or wanted:
-            ways += [way] if is_chosen(way, wanted) else []
-        else:
-            outcome.absent[way] = "building it takes long at full size: name it with --peers"
-    return ways
+    """At full size without those who take long, unless they are named."""
+    late = {} if size == "quick" or wanted else {
+        **dict.fromkeys(group.slow, "at full size only if --peers names it: it takes long"),
+        **dict.fromkeys(group.approximate,
+                        "at full size only if --peers names it: building it takes long")}
+    everybody = (*group.ways, *group.approximate)
+    outcome.absent |= {way: late[way] for way in everybody if way in late}
+    return [way for way in everybody if is_chosen(way, wanted) and way not in late]
+
+
+def with_rows(case: Case, size: str, text: str) -> list[Group]:
+    """Groups with their questions of this size whose row's name holds the text, as whole words."""
+    wanted, found = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)"), []
+    for group in case.groups:
+        questions = tuple(question for question in group.asked(size)
+                          if not text or wanted.search(f"{group.subject} {question}"))
+        if questions:
+            found.append(dataclasses.replace(group, questions=questions,
+                                             questions_at_full=questions))
+    if not found:
+        rows = "; ".join(f"{group.subject} {question}" for group in case.groups
+                         for question in group.asked(size))
+        raise ValueError(f"--only {text}: {case.name} has the rows {rows}")
+    return found
 
 
 def checked_sums(name: str, size: str, folder: Path) -> dict[str, str]:
@@ -61,20 +79,23 @@ def checked_sums(name: str, size: str, folder: Path) -> dict[str, str]:
 def scaled(case: Case, row: Row, folder: Path, ways: list[str], conditions: Conditions
            ) -> list[Row]:
     """The row's question about parts of the base, and the row itself."""
-    group = next(group for group in case.groups if group.data_set == row.data_set)
+    group = next(group for group in case.groups
+                 if group.subject == row.subject and row.question in group.asked(conditions.size))
     rows = []
     for part in PARTS_OF_N:
         count = row.base_shape[0] // part
+        if count == 0:
+            continue
         smaller = dataclasses.replace(group, questions=(row.question,),
-                                      base_rows=(count, count))
-        measured = measure(case.operation, smaller, ways, folder, conditions)
+                                      questions_at_full=(), base_rows=(count, count))
+        measured = measure(case, smaller, ways, folder, conditions)
         for name, reason in measured.absent.items():
             say(f"  missing at n = {count}: {name}: {reason}")
         rows += measured.rows
     return [*rows, row]
 
 
-def plot(case: Case, outcome: Outcome, headlines: tuple[str, ...], folders: dict[str, Path],
+def plot(case: Case, outcome: Outcome, headlines: list[str], folders: dict[str, Path],
          conditions: Conditions, target: Path) -> None:
     from referee import plots  # matplotlib, which a plain run does without
     target.mkdir(parents=True, exist_ok=True)
@@ -82,10 +103,10 @@ def plot(case: Case, outcome: Outcome, headlines: tuple[str, ...], folders: dict
         plots.bars(row, target / f"{case.name}-{number}-bars.png")
         if any(entry.approximate and entry.times for entry in row.entries):
             plots.recall_against_rate(row, target / f"{case.name}-{number}-recall.png")
-    row = next(row for row in outcome.rows if row.label == headlines[0])
+    row = next((row for row in outcome.rows if row.label in headlines), outcome.rows[0])
     exact = [entry.name for entry in row.entries
              if entry.times and not entry.approximate and entry is not row.ours]
-    rows = scaled(case, row, folders[row.data_set], exact, conditions)
+    rows = scaled(case, row, folders[row.subject], exact, conditions)
     plots.time_against_n(rows, target / f"{case.name}-time.png")
 
 
@@ -95,17 +116,22 @@ def run(asked: argparse.Namespace) -> int:
     check_peers(case, wanted)
     facts, made_from = machine.facts(), origin.facts()
     machine.keep_to_cores(asked.threads)
-    conditions = Conditions(asked.size, asked.threads, asked.rounds, asked.patience)
-    target = read_target(case.name, asked.size)
+    conditions = Conditions(asked.size, asked.threads, asked.rounds, asked.patience,
+                            asked.out_of_the_box or asked.size == "quick")
     outcome, folders, data = Outcome(), dict[str, Path](), dict[str, Any]()
-    for group in case.groups:
+    for group in with_rows(case, asked.size, asked.only):
         folder = made(group.data_set, asked.size, store.root(asked.dir))
-        folders[group.data_set] = folder
-        data[group.data_set] = checked_sums(group.data_set, asked.size, folder)
+        folders[group.subject] = folder
+        if group.data_set not in data:
+            data[group.data_set] = checked_sums(group.data_set, asked.size, folder)
         ways = ways_of(group, wanted, asked.size, outcome)
-        outcome.add(measure(case.operation, group, ways, folder, conditions), group.data_set)
+        outcome.add(measure(case, group, ways, folder, conditions), group.subject)
+    target = read_target(case.name, asked.size)
+    if asked.only:
+        target = target.of_rows({row.label for row in outcome.rows})
     found = headline(outcome.rows, target)
     report.print_outcome(outcome, conditions, facts)
+    report.print_targets(found)
     ruled = ruling(outcome, found, target, peers_chosen=bool(wanted))
     report.print_ruling(ruled)
     print(report.last_line(case.name, found), flush=True)
@@ -114,7 +140,7 @@ def run(asked: argparse.Namespace) -> int:
             "case": case.name, **made_from, "conditions": conditions, "machine": facts,
             "data": data, "headline": found})
     if asked.plot:
-        plot(case, outcome, target.rows, folders, conditions, asked.plot)
+        plot(case, outcome, list(target.rows), folders, conditions, asked.plot)
     return ruled.exit_code
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 # Keys of some base rows for one query.
-KeysOf = Callable[[int, np.ndarray], np.ndarray]
+KeysOf = Callable[[int, np.ndarray | slice], np.ndarray]
 # What peers that claim to be exact lose to rounding stays far above this.
 LEAST_AGREEMENT_OF_EXACT = 0.99
 
@@ -17,6 +17,7 @@ class Truth:
     ids: Sequence[np.ndarray]
     keys_of: KeysOf
     base_rows: int
+    by_definition: int = 0   # of the queries; the others are the file's
 
 
 @dataclass(frozen=True)

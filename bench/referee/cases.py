@@ -23,10 +23,20 @@ class Group:
     questions: tuple[Question, ...]
     ways: tuple[str, ...]                      # exact peers, and limits
     approximate: tuple[str, ...] = ()
+    slow: tuple[str, ...] = ()                 # of the ways: at full size only if they are named
     metric: str = "sqeuclidean"
-    queries: tuple[int, int] = (500, 2_000)
+    queries: tuple[int, int] = (500, 10_000)
     base_rows: tuple[int | None, int | None] = (None, None)
     columns: tuple[int, int] | None = None     # of the base, read as a matrix of another shape
+    questions_at_full: tuple[Question, ...] = ()   # if they are others
+    name: str = ""                             # if the case has other groups of the same data set
+
+    @property
+    def subject(self) -> str:
+        return self.name or self.data_set
+
+    def asked(self, size: str) -> tuple[Question, ...]:
+        return self.questions_at_full or self.questions if size == "full" else self.questions
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,7 @@ class Case:
     name: str
     operation: str
     groups: tuple[Group, ...] = field(default_factory=tuple)
+    held_to: str = ""          # an ISA, on CPUs that have more
 
 
 def of_k(*ks: int, one_by_one: bool = False) -> tuple[Question, ...]:
@@ -41,34 +52,51 @@ def of_k(*ks: int, one_by_one: bool = False) -> tuple[Question, ...]:
 
 
 GEMM = ("mkl_gemm/sgemm", "openblas_gemm/sgemm")
+LIMITS = ("amx/tiles", *GEMM)
+# At full size minutes a search for many queries, or gigabytes beside those of the others.
+LARGE = ("usearch/exact", "hnswlib/brute_force", "nmslib/sequential", "opencv/batch_distance",
+         "opencv/bf_matcher")
+SLOW = (*LARGE, "faiss/panorama")
 EXACT_L2 = ("faiss/flat", "faiss/panorama", "sklearn/brute_force", "scann/brute_force", "svs/flat",
             "usearch/exact", "hnswlib/brute_force", "nmslib/sequential", "opencv/batch_distance")
+ONE_QUERY = (*EXACT_L2, "bandwidth/read_bytes", "bandwidth/read", "mkl_gemm/sgemm")
 GRAPHS = ("hnswlib/hnsw", "usearch/hnsw", "faiss/hnsw", "opencv/flann")
+HAMMING = ("faiss/binary", "usearch/exact", "opencv/batch_distance", "opencv/bf_matcher",
+           "numkong/distances")
+SELECT = ("numpy/partition", "faiss/heap", "bandwidth/read")
+SELECT_KS = of_k(1, 10, 100, 128, 1_000, 2_048)
 
 CASES = {case.name: case for case in (
     Case("exact-u8", "knn", (
-        Group("sift-1m", of_k(2, 10, 100),
-              (*EXACT_L2, "faiss/bytes", "opencv/bf_matcher", "numkong/distances", *GEMM)),)),
+        Group("sift-1m", of_k(2, 10, 100, 1_000),
+              (*EXACT_L2, "faiss/bytes", "opencv/bf_matcher", "numkong/distances", *LIMITS),
+              slow=SLOW),)),
+    Case("exact-u8-avx2", "knn", (
+        Group("sift-1m", of_k(10), ("faiss/flat", "mkl_gemm/sgemm")),), held_to="avx2"),
     Case("exact-f32", "knn", (
-        Group("rootsift-1m", of_k(10, 100), (*EXACT_L2, *GEMM), GRAPHS),
-        Group("emb-768", of_k(10), (*EXACT_L2, *GEMM), queries=(200, 1_000)))),
+        Group("rootsift-1m", of_k(10, 100), (*EXACT_L2, *LIMITS), GRAPHS, SLOW),
+        Group("emb-768", of_k(10), (*EXACT_L2, *LIMITS), slow=SLOW, queries=(200, 10_000)))),
     Case("exact-1query", "knn", (
-        Group("sift-1m", of_k(10, one_by_one=True),
-              (*EXACT_L2, "faiss/bytes", "bandwidth/read", "mkl_gemm/sgemm"), queries=(20, 20)),
-        Group("rootsift-1m", of_k(10, one_by_one=True),
-              (*EXACT_L2, "bandwidth/read", "mkl_gemm/sgemm"), queries=(20, 20)))),
+        Group("sift-1m", of_k(10, one_by_one=True), (*ONE_QUERY, "faiss/bytes"),
+              queries=(20, 200)),
+        Group("rootsift-1m", of_k(10, one_by_one=True), ONE_QUERY, queries=(20, 200)),
+        Group("emb-768", of_k(10, one_by_one=True), ONE_QUERY, slow=LARGE, queries=(20, 200)))),
     Case("hamming", "knn", (
-        Group("orb-1m", of_k(2, 10, 100),
-              ("faiss/binary", "usearch/exact", "opencv/batch_distance", "opencv/bf_matcher",
-               "numkong/distances"), metric="hamming"),)),
+        Group("orb-1m", of_k(2, 10, 100), HAMMING, metric="hamming"),
+        Group("bits-512", of_k(10), HAMMING, metric="hamming", queries=(500, 1_000)),
+        Group("bits-512", of_k(10, one_by_one=True), (*HAMMING, "bandwidth/read"), slow=LARGE,
+              metric="hamming", queries=(20, 200)))),
     Case("graph", "graph", (
-        Group("sift-1m", of_k(10), ("faiss/flat", "sklearn/brute_force", *GEMM), queries=(0, 0),
-              base_rows=(5_000, 50_000)),)),
+        Group("sift-1m", of_k(10), ("faiss/flat", "sklearn/brute_force", *LIMITS), queries=(0, 0),
+              base_rows=(5_000, 100_000)),)),
     Case("range", "within", (
-        Group("sift-1m", (Question(radius=40_000.5),),
-              ("faiss/flat", "sklearn/brute_force", *GEMM)),)),
+        # 20 hits a query on average, of few queries with hundreds and many with one or none.
+        Group("sift-1m", (Question(radius=68_100.5),),
+              ("faiss/flat", "sklearn/brute_force", *LIMITS),
+              questions_at_full=(Question(radius=8_260.5),)),)),
     Case("select", "select", (
-        Group("uniform", of_k(10, 100, 1_000),
-              ("numpy/partition", "faiss/heap", "bandwidth/read"), queries=(0, 0),
-              columns=(20_000, 1_000_000)),)),
+        Group("uniform", SELECT_KS, SELECT, queries=(0, 0), base_rows=(None, 1_000),
+              columns=(20_000, 100_000)),
+        Group("uniform", SELECT_KS, SELECT, queries=(0, 0), base_rows=(1, 1),
+              columns=(2_500_000, 100_000_000), name="uniform, one row"))),
 )}

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from referee.arithmetic import fails
 from referee.headline import Headline, headline_rows
 from referee.outcome import Outcome, Row
-from referee.targets import Target
+from referee.targets import PEERS, Target
 
-RATIOS = ("ratio_peer", "ratio_limit")
 MOST_NOISE = 0.5  # above it a ratio says nothing about a factor of two, which is what fails
 
 
@@ -28,7 +27,7 @@ class Ruling:
 def why_absent(way: str, row: Row, outcome: Outcome) -> str | None:
     entry = next((entry for entry in row.entries if entry.name == way), None)
     if entry is None:
-        return outcome.absent.get(f"{way} on {row.data_set}", "it was not asked")
+        return outcome.absent.get(f"{way} on {row.subject}", "it was not asked")
     return entry.refused
 
 
@@ -36,30 +35,31 @@ def absentees(outcome: Outcome, target: Target) -> list[str]:
     """Those whom targets.toml requires on a row, and who were not timed there."""
     found = []
     for row in headline_rows(outcome.rows, target):
-        for way in target.required:
+        for way in target.required_on(row.label):
             reason = why_absent(way, row, outcome)
             if reason:
                 found.append(f"{way} is required on {row.label} and was not timed: {reason}")
     return found
 
 
-def without_figure(found: Headline) -> list[str]:
-    return [f"{name} of {row.label}: nobody to compare with ran"
-            for row in found.rows for name in RATIOS if math.isnan(getattr(row, name))]
+def without_peers(found: Headline) -> list[str]:
+    return [f"{row.label}: no peer to compare with ran" for row in found.rows
+            if any(figure.who == PEERS and math.isnan(figure.measured) for figure in row.figures)]
 
 
-def shortfalls(found: Headline, target: Target) -> list[str]:
+def shortfalls(found: Headline) -> list[str]:
     reasons = []
     if found.mismatches:
         reasons.append(f"Nearfield has {found.mismatches} mismatches: they must be 0")
     for row in found.rows:
         if row.noise > MOST_NOISE:
             continue
-        for name in RATIOS:
-            measured, wanted = getattr(row, name), getattr(target, name)
-            if fails(measured, wanted, row.noise):
-                reasons.append(f"{name} of {row.label} is {measured:.3g}, below half of its target "
-                               f"{wanted:g}, and noise of {row.noise:.0%} does not explain it")
+        for figure in row.figures:
+            if fails(figure.measured, figure.wanted, row.noise):
+                reasons.append(
+                    f"{figure.who} / ours of {row.label} is {figure.measured:.3g}, below half of "
+                    f"its target {figure.wanted:g}, and noise of {row.noise:.0%} does not explain "
+                    "it")
     return reasons
 
 
@@ -71,7 +71,8 @@ def too_noisy(found: Headline) -> list[str]:
 
 def ruling(outcome: Outcome, found: Headline, target: Target, peers_chosen: bool) -> Ruling:
     """`peers_chosen`: who named the peers knows who is not there."""
-    failures, unknown, noisy = shortfalls(found, target), without_figure(found), too_noisy(found)
+    failures, noisy = shortfalls(found), too_noisy(found)
+    unknown = absentees(outcome, target) + without_peers(found)
     if peers_chosen:
         return Ruling(failures, [], unknown + noisy)
-    return Ruling(failures, absentees(outcome, target) + unknown, noisy)
+    return Ruling(failures, unknown, noisy)

@@ -1,9 +1,17 @@
-"""What a case is known by: the smallest ratios over the rows that targets.toml names."""
+"""What a case is known by: the ratios of the rows that targets.toml names, and the smallest."""
 import math
 from dataclasses import dataclass
 
 from referee.outcome import Entry, Row
-from referee.targets import Target
+from referee.targets import PEERS, Target
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Somebody's time over ours; NaN: he was not there."""
+    who: str
+    measured: float
+    wanted: float
 
 
 @dataclass(frozen=True)
@@ -13,6 +21,7 @@ class RowFigures:
     ratio_peer: float
     ratio_limit: float
     noise: float
+    figures: tuple[Figure, ...]   # those that have a target
 
 
 @dataclass(frozen=True)
@@ -27,8 +36,8 @@ class Headline:
 def headline_rows(rows: list[Row], target: Target) -> list[Row]:
     chosen = [row for row in rows if row.label in target.rows]
     if len(chosen) != len(target.rows):
-        raise ValueError(f"targets.toml names the rows {', '.join(target.rows)}; "
-                         f"measured were {', '.join(row.label for row in rows)}")
+        raise ValueError(f"targets.toml names the rows {'; '.join(target.rows)}: "
+                         f"measured were {'; '.join(row.label for row in rows)}")
     return chosen
 
 
@@ -41,18 +50,32 @@ def exact_peers(row: Row) -> list[Entry]:
             if entry is not row.ours and not entry.is_limit and not entry.approximate]
 
 
-def figures(row: Row, limit: str) -> RowFigures:
-    limits = [entry for entry in row.entries if entry.name == limit]
-    return RowFigures(row.label, fastest(exact_peers(row)), fastest(limits), row.noise)
+def ratio_to(way: str, row: Row) -> float:
+    if way == PEERS:
+        return fastest(exact_peers(row))
+    return fastest([entry for entry in row.entries if entry.name == way])
+
+
+def figures(row: Row, target: Target) -> RowFigures:
+    wanted = tuple(Figure(who, ratio_to(who, row), least)
+                   for who, least in target.rows[row.label].items())
+    return RowFigures(row.label, ratio_to(PEERS, row), ratio_to(target.limit, row), row.noise,
+                      wanted)
 
 
 def smallest(ratios: list[float]) -> float:
-    return math.nan if any(map(math.isnan, ratios)) else min(ratios)
+    return math.nan if not ratios or any(map(math.isnan, ratios)) else min(ratios)
+
+
+def limited(chosen: tuple[RowFigures, ...], limit: str) -> list[float]:
+    """Of the rows that have a target for the limit; of all if none has."""
+    with_target = [row for row in chosen if any(figure.who == limit for figure in row.figures)]
+    return [row.ratio_limit for row in with_target or chosen]
 
 
 def headline(rows: list[Row], target: Target) -> Headline:
-    chosen = tuple(figures(row, target.limit) for row in headline_rows(rows, target))
+    chosen = tuple(figures(row, target) for row in headline_rows(rows, target))
     # Of all rows: a wrong answer is never beside the point.
     wrong = sum(row.ours.verdict.mismatches for row in rows if row.ours.verdict)
     return Headline(smallest([row.ratio_peer for row in chosen]),
-                    smallest([row.ratio_limit for row in chosen]), wrong, chosen)
+                    smallest(limited(chosen, target.limit)), wrong, chosen)

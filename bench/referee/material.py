@@ -39,9 +39,14 @@ def load(portion: Portion) -> Material:
     queries = read_rows(folder / f"queries{ending}")
     if len(queries) < portion.queries:
         raise ValueError(f"{folder}: {portion.queries} queries were asked for, "
-                         f"there are {len(queries)}")
+                         f"there are {len(queries)}: if the set is older than this clone, delete "
+                         "its folder and make it again")
     if portion.columns:
-        base = base.reshape(-1, portion.columns)
+        rows = base.size // portion.columns
+        if rows == 0:
+            raise ValueError(f"{folder}: {portion.columns} values a row were asked for, "
+                             f"there are {base.size}")
+        base = base.reshape(-1)[:rows * portion.columns].reshape(rows, portion.columns)
     whole = portion.base_rows is None and portion.columns is None
     return Material(portion.metric, base[:portion.base_rows], queries[:portion.queries],
                     read_rows(folder / "truth.ibin") if whole else None)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from peers import BEST_ENVIRONMENT
+from peers import BEST_ENVIRONMENT, HELD_TO
 from referee import arithmetic, blas, machine
 from referee.answers import Truth, judge_nearest, judge_ranges
-from referee.cases import NEARFIELD, Group, Question
+from referee.cases import NEARFIELD, Case, Group, Question
 from referee.material import Material, load, portion_of
 from referee.outcome import Conditions, Entry, Outcome, Row
 from referee.process import PeerError, Process, thread_counts
-from referee.truth import truth_of
+from referee.truth import Oracle
 from sets.random_streams import stream
 
 MKL = "mkl_gemm/sgemm"
@@ -46,11 +46,13 @@ def say(text: str) -> None:
 class Table:
     """The contenders of a group, while their processes live."""
 
-    def __init__(self, operation: str, group: Group, folder: Path, conditions: Conditions) -> None:
-        self.operation, self.conditions = operation, conditions
+    def __init__(self, case: Case, group: Group, folder: Path, conditions: Conditions) -> None:
+        self.operation, self.held_to, self.conditions = case.operation, case.held_to, conditions
         self.portion = portion_of(group, folder, conditions.size)
         self.material: Material = load(self.portion)
         self.group = group
+        self.oracle = Oracle(self.material, self.operation, group.asked(conditions.size),
+                             conditions.size)
         self.outcome = Outcome()
         self.contenders: dict[str, Contender] = {}
         self.plain: dict[str, Contender] = {}   # out of the box
@@ -65,7 +67,7 @@ class Table:
             contender.process.end()
 
     def start(self, name: str, label: str, extra: dict[str, str]) -> Contender:
-        say(f"  {label} gets {self.group.data_set}")
+        say(f"  {label} gets {self.group.subject}")
         chosen = thread_counts(self.conditions.threads) | extra
         self.outcome.environment[label] = chosen
         process = Process(name, label, chosen, self.conditions.patience)
@@ -77,9 +79,15 @@ class Table:
             raise
         return Contender(name, process, facts)
 
+    def environment_of(self, name: str) -> dict[str, str]:
+        chosen = BEST_ENVIRONMENT if machine.has_avx512() else {}
+        if self.held_to:
+            chosen = HELD_TO[self.held_to]
+        return chosen.get(name.partition("/")[0], {})
+
     def seat(self, name: str) -> None:
         """Starts a way at its best and, if that needs an environment, out of the box too."""
-        best = BEST_ENVIRONMENT.get(name.partition("/")[0], {}) if machine.has_avx512() else {}
+        best = self.environment_of(name)
         try:
             contender = self.start(name, name, best)
         except PeerError as failure:
@@ -87,7 +95,8 @@ class Table:
             return
         self.contenders[name] = contender
         self.outcome.versions.update(contender.facts["versions"])
-        if best and contender.facts["uses_blas"]:
+        if best and contender.facts["uses_blas"] and self.conditions.out_of_the_box and (
+                not self.held_to):
             try:
                 self.plain[name] = self.start(name, f"{name} out of the box", {})
             except PeerError as failure:
@@ -157,6 +166,9 @@ class Table:
             entry.plan = contender.process.ask(
                 do="warm", question=dataclasses.asdict(question), setting=entry.setting,
                 file=str(file))["plan"]
+            used = entry.plan.get("isa", self.held_to)
+            if self.held_to and used.lower() != self.held_to:
+                raise PeerError(f"it is to be held to {self.held_to} and uses {used}")
             if not entry.is_limit:
                 self.judge(entry, file, truth)
 
@@ -167,7 +179,8 @@ class Table:
     def times_against_itself(self, question: Question) -> tuple[list[float], list[float]]:
         """Of Nearfield and its twin, in turns."""
         if self.twin is None:
-            self.twin = self.start(NEARFIELD, f"{NEARFIELD} again", {})
+            self.twin = self.start(NEARFIELD, f"{NEARFIELD} again",
+                                   self.environment_of(NEARFIELD))
         times: tuple[list[float], list[float]] = ([], [])
         say("  Nearfield against itself")
         self.time(self.twin, {}, question)
@@ -198,15 +211,16 @@ class Table:
             entry.times.clear()
 
     def row(self, question: Question) -> Row:
-        truth = truth_of(self.material, self.operation, question)
+        say(f"  truth of {self.group.subject} {question}")
+        truth = self.oracle.truth_of(question)
         turns = self.turns(self.contenders, question, truth)
         plain_turns = self.turns(self.plain, question, truth)
         entries = [turn.entry for turn in turns]
         for turn in plain_turns:
             best = next(entry for entry in entries if entry.label == turn.entry.label)
             best.out_of_the_box = turn.entry
-        row = Row(self.group.data_set, question, self.material.base.shape,
-                  len(self.material.queries), len(truth.queries), 0.0, entries)
+        row = Row(self.group.subject, question, self.material.base.shape,
+                  len(self.material.queries), len(truth.queries), truth.by_definition, 0.0, entries)
         if row.ours.refused:
             if row.ours.verdict is None:
                 raise PeerError(f"Nearfield itself: {row.ours.refused}")
@@ -220,14 +234,14 @@ class Table:
         return row
 
 
-def measure(operation: str, group: Group, ways: list[str], folder: Path, conditions: Conditions
+def measure(case: Case, group: Group, ways: list[str], folder: Path, conditions: Conditions
             ) -> Outcome:
-    with Table(operation, group, folder, conditions) as table:
+    with Table(case, group, folder, conditions) as table:
         for name in (NEARFIELD, *ways):
             table.seat(name)
         if NEARFIELD not in table.contenders:
             raise PeerError(f"Nearfield itself: {table.outcome.absent[NEARFIELD]}")
         table.refuse_slow_blas()
-        for question in group.questions:
+        for question in group.asked(conditions.size):
             table.outcome.rows.append(table.row(question))
         return table.outcome

@@ -13,6 +13,7 @@ class Conditions:
     threads: int
     rounds: int
     patience: float
+    out_of_the_box: bool = True   # peers without their best environment too
 
 
 @dataclass
@@ -39,18 +40,19 @@ class Entry:
 @dataclass
 class Row:
     """A question, and everybody's line."""
-    data_set: str
+    subject: str
     question: Question
     base_shape: tuple[int, int]
     queries: int
     checked: int
+    checked_by_definition: int
     noise: float
     entries: list[Entry]
     own_times: tuple[list[float], ...] = ()   # of Nearfield and its twin, for the noise
 
     @property
     def label(self) -> str:
-        return f"{self.data_set} {self.question}"
+        return f"{self.subject} {self.question}"
 
     @property
     def ours(self) -> Entry:
@@ -65,9 +67,9 @@ class Outcome:
     blas: dict[str, dict[str, float]] = field(default_factory=dict)
     environment: dict[str, dict[str, str]] = field(default_factory=dict)   # that was set, by label
 
-    def add(self, other: "Outcome", data_set: str) -> None:
+    def add(self, other: "Outcome", subject: str) -> None:
         self.rows += other.rows
-        self.absent |= {f"{name} on {data_set}": why for name, why in other.absent.items()}
+        self.absent |= {f"{name} on {subject}": why for name, why in other.absent.items()}
         self.versions |= other.versions
         self.blas |= other.blas
         self.environment |= other.environment

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from peers import VARIABLES
+
 BENCH = Path(__file__).resolve().parent.parent
 LOGS = BENCH.parent / "build" / "bench-logs"
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -22,7 +24,7 @@ def thread_counts(threads: int) -> dict[str, str]:
 
 
 def environment(chosen: dict[str, str]) -> dict[str, str]:
-    plain = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    plain = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     return plain | {"PYTHONPATH": str(BENCH)} | chosen
 
 

@@ -51,8 +51,9 @@ def print_row(row: Row, conditions: Conditions) -> None:
     rows, columns = row.base_shape
     questions = row.queries or rows
     print(f"\n{row.label}: base {rows} x {columns}, {questions} queries, {row.checked} of them "
-          f"checked; {conditions.threads} threads, {conditions.rounds} rounds, noise "
-          f"{row.noise:.0%}, Nearfield's ISA {row.ours.plan.get('isa', 'unknown')}")
+          f"checked, {row.checked_by_definition} by the definition; {conditions.threads} threads, "
+          f"{conditions.rounds} rounds, noise {row.noise:.0%}, Nearfield's ISA "
+          f"{row.ours.plan.get('isa', 'unknown')}")
     timed = sorted((entry for entry in row.entries if entry.times),
                    key=lambda entry: median(entry.times))
     if timed:
@@ -77,6 +78,16 @@ def print_outcome(outcome: Outcome, conditions: Conditions, machine: dict[str, o
     print("versions: " + ", ".join(f"{name} {version}"
                                    for name, version in sorted(outcome.versions.items())))
     print("machine: " + ", ".join(f"{name} {value}" for name, value in machine.items()))
+
+
+def print_targets(found: Headline) -> None:
+    """What is wanted beside what is: only far below it a run fails."""
+    for row in found.rows:
+        for figure in row.figures:
+            if not math.isnan(figure.measured):
+                word = "reached" if figure.measured >= figure.wanted else "missed"
+                print(f"target {word}: {row.label}: {figure.who} / ours {figure.measured:.3g}, "
+                      f"wanted {figure.wanted:g}")
 
 
 def print_ruling(ruled: Ruling) -> None:

@@ -1,20 +1,28 @@
 """What targets.toml asks of a case."""
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parent.parent / "targets.toml"
+PEERS = "peers"   # stands for the fastest exact peer
 
 
 @dataclass(frozen=True)
 class Target:
-    rows: tuple[str, ...]      # labels of the rows that are the headline
-    limit: str                 # the way that is the bare limit
-    required: tuple[str, ...]  # ways without which the headline says nothing
-    ratio_peer: float
-    ratio_limit: float
+    limit: str                          # the way that ratio_limit is about
+    required: tuple[str, ...]           # ways without which the headline says nothing
+    rows: dict[str, dict[str, float]]   # by label of the rows of the headline, by way: least ratio
+
+    def required_on(self, label: str) -> tuple[str, ...]:
+        named = (way for way in self.rows[label] if way != PEERS)
+        return tuple(dict.fromkeys((*self.required, *named)))
+
+    def of_rows(self, labels: set[str]) -> "Target":
+        """For a run of some rows."""
+        return replace(self, rows={label: least for label, least in self.rows.items()
+                                   if label in labels})
 
 
 def read_target(case: str, size: str) -> Target:
-    entry = tomllib.loads(FILE.read_text())[case]
-    return Target(tuple(entry["headline"]), entry["limit"], tuple(entry["required"]), **entry[size])
+    entry = tomllib.loads(FILE.read_text())[case][size]
+    return Target(entry["limit"], tuple(entry["required"]), entry["rows"])

@@ -1,4 +1,6 @@
 """What fails a run, and what leaves it incomplete."""
+import contextlib
+import io
 import math
 import unittest
 
@@ -6,12 +8,11 @@ from referee import report
 from referee.arithmetic import Ratio
 from referee.cases import NEARFIELD, Question
 from referee.gate import ruling, shortfalls
-from referee.headline import Headline, RowFigures, headline
+from referee.headline import Figure, Headline, RowFigures, headline
 from referee.outcome import Entry, Outcome, Row
-from referee.targets import Target
+from referee.targets import PEERS, Target
 
-TARGET = Target(("points k=3",), "limit/way", ("peer/way", "limit/way"), ratio_peer=1.0,
-                ratio_limit=0.5)
+TARGET = Target("limit/way", ("peer/way",), {"points k=3": {PEERS: 1.0, "limit/way": 0.5}})
 
 
 def entry(name: str, refused: str | None = None) -> Entry:
@@ -19,13 +20,18 @@ def entry(name: str, refused: str | None = None) -> Entry:
 
 
 def outcome(*entries: Entry, **absent: str) -> Outcome:
-    row = Row("points", Question(k=3), (50, 8), 4, 4, 0.1, [entry(NEARFIELD), *entries])
+    row = Row("points", Question(k=3), (50, 8), 4, 4, 4, 0.1, [entry(NEARFIELD), *entries])
     return Outcome([row], {f"{name}/way on points": why for name, why in absent.items()})
+
+
+def row_figures(label: str, ratio_peer: float, ratio_limit: float, noise: float) -> RowFigures:
+    return RowFigures(label, ratio_peer, ratio_limit, noise,
+                      (Figure(PEERS, ratio_peer, 1.0), Figure("limit/way", ratio_limit, 0.5)))
 
 
 def figures(ratio_peer: float, ratio_limit: float, mismatches: int = 0, noise: float = 0.1
             ) -> Headline:
-    row = RowFigures("points k=3", ratio_peer, ratio_limit, noise)
+    row = row_figures("points k=3", ratio_peer, ratio_limit, noise)
     return Headline(ratio_peer, ratio_limit, mismatches, (row,))
 
 
@@ -35,20 +41,20 @@ NOBODY = figures(math.nan, math.nan)
 
 class Speed(unittest.TestCase):
     def test_a_good_run_passes(self) -> None:
-        self.assertEqual(shortfalls(GOOD, TARGET), [])
+        self.assertEqual(shortfalls(GOOD), [])
 
     def test_a_slow_run_fails(self) -> None:
-        reasons = shortfalls(figures(0.4, 0.4), TARGET)
+        reasons = shortfalls(figures(0.4, 0.4))
         self.assertEqual(len(reasons), 1)
         self.assertRegex(reasons[0], "points k=3 is 0.4, below half of its target 1,.*10%")
 
     def test_a_wrong_run_fails_however_fast(self) -> None:
-        self.assertRegex(shortfalls(figures(9.0, 9.0, 1), TARGET)[0], "1 mismatches")
+        self.assertRegex(shortfalls(figures(9.0, 9.0, 1))[0], "1 mismatches")
 
     def test_noise_of_a_row_excuses_that_row_alone(self) -> None:
-        rows = (RowFigures("points k=3", 0.4, 0.4, 0.3), RowFigures("points k=5", 0.4, 0.4, 0.1))
-        reasons = shortfalls(Headline(0.4, 0.4, 0, rows), TARGET)
-        self.assertEqual([reason[:25] for reason in reasons], ["ratio_peer of points k=5 "])
+        rows = (row_figures("points k=3", 0.4, 0.4, 0.3), row_figures("points k=5", 0.4, 0.4, 0.1))
+        reasons = shortfalls(Headline(0.4, 0.4, 0, rows))
+        self.assertEqual([reason[:28] for reason in reasons], ["peers / ours of points k=5 i"])
 
     def test_too_much_noise_is_not_judged_and_says_so(self) -> None:
         ruled = ruling(outcome(entry("peer/way"), entry("limit/way")),
@@ -87,13 +93,18 @@ class Company(unittest.TestCase):
 
     def test_nobody_to_compare_with_is_incomplete(self) -> None:
         ruled = ruling(outcome(entry("peer/way"), entry("limit/way")), NOBODY, TARGET, False)
-        self.assertEqual(len(ruled.incomplete), 2)
+        self.assertEqual(ruled.incomplete, ["points k=3: no peer to compare with ran"])
         self.assertEqual(ruled.exit_code, 2)
+
+    def test_whoever_has_a_target_is_required(self) -> None:
+        ruled = ruling(outcome(entry("peer/way"), limit="no such CPU"), GOOD, TARGET, False)
+        self.assertEqual(ruled.incomplete, ["limit/way is required on points k=3 and was not "
+                                            "timed: no such CPU"])
 
     def test_who_chose_the_peers_is_told_and_no_more(self) -> None:
         ruled = ruling(outcome(), NOBODY, TARGET, peers_chosen=True)
         self.assertEqual((ruled.incomplete, ruled.exit_code), ([], 0))
-        self.assertEqual(len(ruled.unjudged), 2)
+        self.assertEqual(len(ruled.unjudged), 3)
 
     def test_a_wrong_answer_outweighs_who_is_missing(self) -> None:
         wrong = figures(math.nan, math.nan, 3)
@@ -102,14 +113,15 @@ class Company(unittest.TestCase):
 
 class SeveralRows(unittest.TestCase):
     """Two rows of a headline; on one of them nobody ran."""
-    target = Target(("points k=3", "points k=5"), "limit/way", (), ratio_peer=1.0, ratio_limit=0.5)
+    target = Target("limit/way", (), {"points k=3": {PEERS: 1.0}, "points k=5": {PEERS: 1.0}})
 
     def rows(self, ratios: dict[int, float]) -> list[Row]:
         made = []
         for k, ratio in ratios.items():
             peer = entry("peer/way")
             peer.ratio = None if math.isnan(ratio) else Ratio(ratio, ratio, ratio)
-            made.append(Row("points", Question(k=k), (50, 8), 4, 4, 0.1, [entry(NEARFIELD), peer]))
+            made.append(Row("points", Question(k=k), (50, 8), 4, 4, 4, 0.1,
+                            [entry(NEARFIELD), peer]))
         return made
 
     def test_one_without_a_figure_leaves_the_headline_without(self) -> None:
@@ -118,13 +130,42 @@ class SeveralRows(unittest.TestCase):
 
     def test_the_other_is_judged_all_the_same(self) -> None:
         for ratios in ({3: math.nan, 5: 0.1}, {3: 0.1, 5: math.nan}):
-            reasons = shortfalls(headline(self.rows(ratios), self.target), self.target)
+            reasons = shortfalls(headline(self.rows(ratios), self.target))
             self.assertEqual(len(reasons), 1)
-            self.assertRegex(reasons[0], "ratio_peer of points k=. is 0.1, below half")
+            self.assertRegex(reasons[0], "peers / ours of points k=. is 0.1, below half")
 
     def test_the_smallest_of_both_is_the_headline(self) -> None:
         for ratios in ({3: 0.8, 5: 0.9}, {3: 0.9, 5: 0.8}):
             self.assertEqual(headline(self.rows(ratios), self.target).ratio_peer, 0.8)
+
+    def test_each_has_targets_of_its_own(self) -> None:
+        target = Target("limit/way", (), {"points k=3": {"peer/way": 25.0},
+                                          "points k=5": {"peer/way": 2.0}})
+        found = headline(self.rows({3: 5.0, 5: 5.0}), target)
+        self.assertEqual(found.rows[0].figures, (Figure("peer/way", 5.0, 25.0),))
+        self.assertRegex(shortfalls(found)[0], "points k=3 is 5, below half of its target 25")
+        self.assertEqual(len(shortfalls(found)), 1)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            report.print_targets(found)
+        self.assertEqual(printed.getvalue().splitlines(), [
+            "target missed: points k=3: peer/way / ours 5, wanted 25",
+            "target reached: points k=5: peer/way / ours 5, wanted 2"])
+
+    def test_the_limit_counts_on_the_rows_that_have_a_target_for_it(self) -> None:
+        rows = self.rows({3: 5.0, 5: 4.0})
+        for row, ratio in zip(rows, (0.3, 0.6), strict=True):
+            limit = entry("limit/way")
+            limit.ratio = Ratio(ratio, ratio, ratio)
+            row.entries.append(limit)
+        of_one = Target("limit/way", (), {"points k=3": {PEERS: 1.0},
+                                          "points k=5": {PEERS: 1.0, "limit/way": 0.5}})
+        self.assertEqual(headline(rows, of_one).ratio_limit, 0.6)
+        self.assertEqual(headline(rows, self.target).ratio_limit, 0.3)
+
+    def test_a_run_of_some_rows_is_judged_by_these(self) -> None:
+        target = self.target.of_rows({"points k=5"})
+        self.assertEqual([row.label for row in headline(self.rows({5: 0.9}), target).rows],
+                         ["points k=5"])
 
 
 if __name__ == "__main__":

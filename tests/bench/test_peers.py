@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from peers.interface import Data
-from referee.cases import CASES, NEARFIELD, Group, Question
+from referee.cases import CASES, NEARFIELD, Case, Group, Question
 from referee.measure import Table
 from referee.outcome import Conditions, Entry
-from referee.truth import truth_of
 from sets.random_streams import stream
 from sets.vector_files import write_rows
 
@@ -38,27 +37,27 @@ def small(groups: list[Group], questions: tuple[Question, ...]) -> Group:
     count = QUERIES if groups[0].queries[0] else 0
     return dataclasses.replace(groups[0], questions=questions, ways=tuple(ways),
                                approximate=tuple(approximate), queries=(count, count),
-                               base_rows=(ROWS, ROWS), columns=None)
+                               base_rows=(ROWS, ROWS), columns=None, questions_at_full=())
 
 
 class EveryWay(unittest.TestCase):
     def check(self, cases: tuple[str, ...], of_floats: bool, *questions: Question) -> None:
         groups = [group for name in cases for group in CASES[name].groups
-                  if (group.data_set in ("sift-1m", "orb-1m")) != of_floats]
+                  if (group.data_set in ("sift-1m", "orb-1m", "bits-512")) != of_floats]
         group = small(groups, questions)
         for way in (*group.ways, *group.approximate):
             with self.subTest(way=way), contextlib.redirect_stderr(io.StringIO()):
-                for entry in self.entries(CASES[cases[0]].operation, group, way, of_floats):
+                for entry in self.entries(CASES[cases[0]], group, way, of_floats):
                     self.judge(entry)
 
-    def entries(self, operation: str, group: Group, way: str, of_floats: bool) -> list[Entry]:
+    def entries(self, case: Case, group: Group, way: str, of_floats: bool) -> list[Entry]:
         with tempfile.TemporaryDirectory() as name:
             write_set(Path(name), of_floats)
-            with Table(operation, group, Path(name), CONDITIONS) as table:
+            with Table(case, group, Path(name), CONDITIONS) as table:
                 table.seat(way)
                 self.skip_what_is_not_installed(way, table.outcome.absent.get(way, ""))
                 return [turn.entry for question in group.questions for turn in table.turns(
-                    table.contenders, question, truth_of(table.material, operation, question))]
+                    table.contenders, question, table.oracle.truth_of(question))]
 
     def skip_what_is_not_installed(self, way: str, reason: str) -> None:
         if reason.startswith(("ImportError", "ModuleNotFoundError")):
@@ -82,12 +81,15 @@ class EveryWay(unittest.TestCase):
         self.check(("exact-u8", "exact-1query"), False, Question(k=K),
                    Question(k=K, one_by_one=True))
 
+    def test_bytes_held_to_avx2(self) -> None:
+        self.check(("exact-u8-avx2",), False, Question(k=K))
+
     def test_floats(self) -> None:
         self.check(("exact-f32", "exact-1query"), True, Question(k=K),
                    Question(k=K, one_by_one=True))
 
     def test_bits(self) -> None:
-        self.check(("hamming",), False, Question(k=K))
+        self.check(("hamming",), False, Question(k=K), Question(k=K, one_by_one=True))
 
     def test_graph(self) -> None:
         self.check(("graph",), False, Question(k=K))

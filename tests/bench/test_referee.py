@@ -14,7 +14,7 @@ import numpy as np
 
 from peers.interface import Data, Way, without_self
 from referee import child, measure, process, report
-from referee.cases import NEARFIELD, Group, Question
+from referee.cases import NEARFIELD, Case, Group, Question
 from referee.headline import headline
 from referee.outcome import Conditions, Outcome
 from referee.targets import Target
@@ -88,7 +88,7 @@ class InThisProcess:
         pass
 
 
-def outcome_of(ways: list[str]) -> Outcome:
+def outcome_of(ways: list[str], held_to: str = "") -> Outcome:
     group = Group("points", (Question(k=3),), tuple(ways), ("rough/way",), queries=(4, 4))
     random = np.random.RandomState(1)
     with (tempfile.TemporaryDirectory() as name, mock.patch("peers.load", WAYS.get),
@@ -102,7 +102,8 @@ def outcome_of(ways: list[str]) -> Outcome:
         write_rows(folder / "queries.u8bin", queries)
         right = np.stack([nearest(query, base, 5, "sqeuclidean") for query in queries])
         write_rows(folder / "truth.ibin", right.astype(np.int32))
-        return measure.measure("knn", group, ways, folder, CONDITIONS)
+        case = Case("points", "knn", (group,), held_to)
+        return measure.measure(case, group, ways, folder, CONDITIONS)
 
 
 class Referee(unittest.TestCase):
@@ -148,6 +149,25 @@ class Referee(unittest.TestCase):
         self.assertEqual(plain.verdict.mismatches, 0)
         self.assertEqual(len(plain.times), CONDITIONS.rounds)
 
+    def test_who_is_held_to_an_isa_gets_its_environment_and_no_other(self) -> None:
+        held = {"avx2": {"right": {"LEVEL": "2"}, "nearfield": {"ISA": "2"}}}
+        with (mock.patch.dict(measure.BEST_ENVIRONMENT, {"right": {"FASTER": "1"}}),
+              mock.patch.dict(measure.HELD_TO, held),
+              mock.patch.object(measure.machine, "has_avx512", return_value=True)):
+            found = outcome_of(["right/way"], "avx2").environment
+        for name, own in (("right/way", {"LEVEL": "2"}), (NEARFIELD, {"ISA": "2"}),
+                          (f"{NEARFIELD} again", {"ISA": "2"})):
+            self.assertEqual(found[name], process.thread_counts(1) | own)
+        self.assertEqual(len(found), 3)
+
+    def test_who_is_held_to_an_isa_and_uses_another_is_not_timed(self) -> None:
+        with mock.patch.object(Wrong, "plan", lambda *_: {"isa": "AVX512"}):
+            row = outcome_of(["wrong/way"], "avx2").rows[0]
+        self.assertEqual(row.entries[1].refused, "it is to be held to avx2 and uses AVX512")
+        with (mock.patch.object(Right, "plan", lambda *_: {"isa": "amx"}),
+              self.assertRaisesRegex(process.PeerError, "Nearfield itself: .* uses amx")):
+            outcome_of([], "avx2")
+
     def test_nearfield_must_be_there(self) -> None:
         with (mock.patch.dict(WAYS, {NEARFIELD: Missing}),
               self.assertRaisesRegex(process.PeerError, "Nearfield itself: ImportError")):
@@ -159,7 +179,7 @@ class Referee(unittest.TestCase):
         recalls = [entry.verdict.recall for entry in rough if entry.verdict]
         self.assertLess(recalls[0], 1)
         self.assertEqual(recalls[1], 1)
-        found = headline([row], Target((row.label,), "limit/way", (), 1, 1))
+        found = headline([row], Target("limit/way", (), {row.label: {}}))
         self.assertTrue(math.isnan(found.ratio_peer))
         self.assertFalse(math.isnan(found.ratio_limit))
 
