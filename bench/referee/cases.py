@@ -54,9 +54,8 @@ def of_k(*ks: int, one_by_one: bool = False) -> tuple[Question, ...]:
 GEMM = ("mkl_gemm/sgemm", "openblas_gemm/sgemm")
 LIMITS = ("amx/tiles", *GEMM)
 # At full size minutes a search for many queries, or gigabytes beside those of the others.
-LARGE = ("usearch/exact", "hnswlib/brute_force", "nmslib/sequential", "opencv/batch_distance",
-         "opencv/bf_matcher")
-SLOW = (*LARGE, "faiss/panorama")
+LARGE = ("usearch/exact", "nmslib/sequential", "opencv/batch_distance", "opencv/bf_matcher")
+SLOW = (*LARGE, "hnswlib/brute_force", "faiss/panorama")
 EXACT_L2 = ("faiss/flat", "faiss/panorama", "sklearn/brute_force", "scann/brute_force", "svs/flat",
             "usearch/exact", "hnswlib/brute_force", "nmslib/sequential", "opencv/batch_distance")
 ONE_QUERY = (*EXACT_L2, "bandwidth/read_bytes", "bandwidth/read", "mkl_gemm/sgemm")
@@ -84,8 +83,8 @@ CASES = {case.name: case for case in (
     Case("hamming", "knn", (
         Group("orb-1m", of_k(2, 10, 100), HAMMING, metric="hamming"),
         Group("bits-512", of_k(10), HAMMING, metric="hamming", queries=(500, 1_000)),
-        Group("bits-512", of_k(10, one_by_one=True), (*HAMMING, "bandwidth/read"), slow=LARGE,
-              metric="hamming", queries=(20, 200)))),
+        Group("bits-512", of_k(10, one_by_one=True), (*HAMMING, "bandwidth/read"),
+              slow=("usearch/exact",), metric="hamming", queries=(20, 200)))),
     Case("graph", "graph", (
         Group("sift-1m", of_k(10), ("faiss/flat", "sklearn/brute_force", *LIMITS), queries=(0, 0),
               base_rows=(5_000, 100_000)),)),
