@@ -1,6 +1,6 @@
 #pragma once
 
-#include "filter/prepared_filter.hpp"
+#include "filter/filter_maker.hpp"
 
 namespace nearfield {
 
@@ -15,7 +15,7 @@ class EveryRow final : public Filter {
   std::string name() const override { return "every row"; }
 };
 
-class PreparedEveryRow final : public PreparedFilter {
+class EveryRowMaker final : public FilterMaker {
  public:
   void take_queries(const Piece& /*queries*/, const Piece& /*rows*/, int /*threads*/,
                     Monitor& /*monitor*/) override {}

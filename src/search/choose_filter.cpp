@@ -8,7 +8,7 @@
 #include "filter/bits/bit_filter.hpp"
 #include "filter/bits/bit_tile_filter.hpp"
 #include "filter/every_row.hpp"
-#include "filter/rounded/prepared_rounded_filter.hpp"
+#include "filter/rounded/rounded_filter_maker.hpp"
 #include "search/engine.hpp"
 #include "search/prepared_base.hpp"
 
@@ -100,7 +100,7 @@ class Choice {
   Choice(const SearchInput& input, Isa isa, const Tuning& tuning, SearchShape& shape)
       : input_(input), isa_(isa), tuning_(tuning), shape_(shape) {}
 
-  std::unique_ptr<PreparedFilter> make() {
+  std::unique_ptr<FilterMaker> make() {
     if (input_.base.prepared() != nullptr) {
       if (auto filter = kept(*input_.base.prepared())) return filter;
     }
@@ -112,9 +112,7 @@ class Choice {
   }
 
  private:
-  static std::unique_ptr<PreparedFilter> every_row() {
-    return std::make_unique<PreparedEveryRow>();
-  }
+  static std::unique_ptr<FilterMaker> every_row() { return std::make_unique<EveryRowMaker>(); }
 
   // Takes the shape if it fits with so many queries at a time.
   bool takes(const SearchShape& shape, std::int64_t least_queries) {
@@ -123,38 +121,38 @@ class Choice {
     return true;
   }
 
-  std::unique_ptr<PreparedFilter> bits() {
+  std::unique_ptr<FilterMaker> bits() {
     const BitKernel& kernel = bit_kernel(isa_);
     if (isa_ == Isa::amx && BitTileFilter::rows_at_once(shape_.cols) > 0 &&
         takes(bit_tile_shape(shape_, tuning_.bits), tuning_.bits.least_tile_queries)) {
-      return std::make_unique<PreparedBitTileFilter>(kernel, tile_kernel(isa_));
+      return std::make_unique<BitTileFilterMaker>(kernel, tile_kernel(isa_));
     }
     if (takes(counted_shape(shape_, tuning_.bits), 1)) {
-      return std::make_unique<PreparedBitFilter>(kernel);
+      return std::make_unique<BitFilterMaker>(kernel);
     }
     return every_row();
   }
 
   // Empty if it is of no use: bytes kept as they are serve queries of the same bytes alone.
-  std::unique_ptr<PreparedFilter> kept(const PreparedBase& prepared) {
+  std::unique_ptr<FilterMaker> kept(const PreparedBase& prepared) {
     check_prepared(prepared, input_.metric, isa_);
     if (prepared.rounding.lossless && input_.queries.dtype() != input_.base.dtype()) return nullptr;
     if (!takes(kept_shape(shape_, tuning_.tiles), 1)) return nullptr;
     Rounding rounding = prepared.rounding;
     rounding.queries = input_.queries.dtype();
-    return std::make_unique<PreparedRoundedFilter>(std::move(rounding), tile_kernel(isa_),
-                                                   prepared.rows);
+    return std::make_unique<RoundedFilterMaker>(std::move(rounding), tile_kernel(isa_),
+                                                prepared.rows);
   }
 
   // Empty if it does not know the metric, or does not pay.
-  std::unique_ptr<PreparedFilter> rounded() {
+  std::unique_ptr<FilterMaker> rounded() {
     const auto rounding = choose_rounding(input_.metric, input_.queries.dtype(),
                                           input_.base.dtype(), input_.base.cols());
     if (!rounding || (!rounding->lossless && shape_.rows < tuning_.tiles.least_rows) ||
         !takes(rounded_shape(shape_, tuning_.tiles), tuning_.tiles.least_queries)) {
       return nullptr;
     }
-    return std::make_unique<PreparedRoundedFilter>(*rounding, tile_kernel(isa_));
+    return std::make_unique<RoundedFilterMaker>(*rounding, tile_kernel(isa_));
   }
 
   const SearchInput& input_;
@@ -165,8 +163,8 @@ class Choice {
 
 }  // namespace
 
-std::unique_ptr<PreparedFilter> choose_filter(const SearchInput& input, Isa isa,
-                                              const Tuning& tuning, SearchShape& shape) {
+std::unique_ptr<FilterMaker> choose_filter(const SearchInput& input, Isa isa, const Tuning& tuning,
+                                           SearchShape& shape) {
   return Choice(input, isa, tuning, shape).make();
 }
 

@@ -15,7 +15,7 @@
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "distance/kernels.hpp"
-#include "filter/prepared_filter.hpp"
+#include "filter/filter_maker.hpp"
 #include "filter/row_set.hpp"
 #include "scan/scan.hpp"
 #include "search/matrix_verifier.hpp"
@@ -74,7 +74,7 @@ class Engine {
   const Context& context_;
   const DistanceKernels& kernels_;
   RowSet allowed_ = RowSet::all();
-  std::unique_ptr<PreparedFilter> filter_;
+  std::unique_ptr<FilterMaker> filter_;
   bool exact_ = true;
   Plan plan_;
   std::int64_t first_row_tile_ = 1;

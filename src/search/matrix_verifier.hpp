@@ -6,7 +6,7 @@
 #include <nearfield/metric.hpp>
 
 #include "distance/kernels.hpp"
-#include "filter/prepared_filter.hpp"
+#include "filter/filter_maker.hpp"
 #include "scan/verifier.hpp"
 
 namespace nearfield {

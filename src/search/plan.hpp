@@ -23,7 +23,7 @@ struct TileTuning {
 struct BitTuning {
   std::int64_t queries = 1024;           // of a block: they share what its rows cost to make ready
   std::int64_t rows = 512;               // of a block
-  std::int64_t block_words = 1 << 23;    // of 32 bits: at most 25 ms a block, on the slowest ISA
+  std::int64_t block_words = 1 << 23;    // of 32 bits: at most 30 ms a block, on the slowest ISA
   std::int64_t few_queries_rows = 4096;  // of a block with no more queries than are counted at once
   std::int64_t least_tile_queries = 96;  // below, AMX is slower than counting
   double value_cost = 1.0 / 256;         // of a bit: see value_cost.hpp

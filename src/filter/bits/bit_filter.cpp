@@ -104,15 +104,14 @@ void BitFilter::survivors(const Block& block, std::span<const double> thresholds
   }
 }
 
-void PreparedBitFilter::take_queries(const Piece& queries, const Piece& /*rows*/, int /*threads*/,
-                                     Monitor& monitor) {
+void BitFilterMaker::take_queries(const Piece& queries, const Piece& /*rows*/, int /*threads*/,
+                                  Monitor& monitor) {
   filter_.reset();
   queries_.reset();  // first: the plan counts one batch of them
   queries_.emplace(queries, monitor);
 }
 
-const Filter& PreparedBitFilter::take_rows(const Piece& rows, int /*threads*/,
-                                           Monitor& /*monitor*/) {
+const Filter& BitFilterMaker::take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) {
   return filter_.emplace(kernel_, *queries_, rows);
 }
 

@@ -3,13 +3,13 @@
 #include <optional>
 
 #include "filter/bits/bit_queries.hpp"
-#include "filter/prepared_filter.hpp"
+#include "filter/filter_maker.hpp"
 
 namespace nearfield {
 
 // Counts the bits in which a query and a row differ, by the vectors of an ISA, and so knows the
 // keys of hamming. Rows are read as they lie; those of a block are interleaved in cache, which
-// costs as much as comparing them with five queries, and less than reading one query's rows from
+// costs as much as comparing them with four queries, and less than reading one query's rows from
 // memory.
 class BitFilter final : public Filter {
  public:
@@ -40,9 +40,9 @@ class BitFilter final : public Filter {
   Piece rows_;
 };
 
-class PreparedBitFilter final : public PreparedFilter {
+class BitFilterMaker final : public FilterMaker {
  public:
-  explicit PreparedBitFilter(const BitKernel& kernel) : kernel_(kernel) {}
+  explicit BitFilterMaker(const BitKernel& kernel) : kernel_(kernel) {}
 
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;

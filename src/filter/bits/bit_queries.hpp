@@ -6,7 +6,7 @@
 #include "core/aligned_array.hpp"
 #include "core/monitor.hpp"
 #include "filter/bits/bit_kernel.hpp"
-#include "filter/prepared_filter.hpp"
+#include "filter/filter_maker.hpp"
 
 namespace nearfield {
 

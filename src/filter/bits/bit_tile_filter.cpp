@@ -101,15 +101,15 @@ void BitTileFilter::survivors(const Block& block, std::span<const double> thresh
   }
 }
 
-void PreparedBitTileFilter::take_queries(const Piece& queries, const Piece& /*rows*/,
-                                         int /*threads*/, Monitor& monitor) {
+void BitTileFilterMaker::take_queries(const Piece& queries, const Piece& /*rows*/, int /*threads*/,
+                                      Monitor& monitor) {
   filter_.reset();
   queries_.reset();  // first: the plan counts one batch of them
   queries_.emplace(queries, monitor);
 }
 
-const Filter& PreparedBitTileFilter::take_rows(const Piece& rows, int /*threads*/,
-                                               Monitor& /*monitor*/) {
+const Filter& BitTileFilterMaker::take_rows(const Piece& rows, int /*threads*/,
+                                            Monitor& /*monitor*/) {
   return filter_.emplace(bits_, tiles_, *queries_, rows);
 }
 

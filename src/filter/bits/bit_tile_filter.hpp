@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "filter/bits/bit_queries.hpp"
-#include "filter/prepared_filter.hpp"
+#include "filter/filter_maker.hpp"
 #include "filter/rounded/tile_room.hpp"
 
 namespace nearfield {
@@ -41,11 +41,10 @@ class BitTileFilter final : public Filter {
   Piece rows_;
 };
 
-class PreparedBitTileFilter final : public PreparedFilter {
+class BitTileFilterMaker final : public FilterMaker {
  public:
   // Tiles whose queries are bytes.
-  PreparedBitTileFilter(const BitKernel& bits, const TileKernel& tiles)
-      : bits_(bits), tiles_(tiles) {}
+  BitTileFilterMaker(const BitKernel& bits, const TileKernel& tiles) : bits_(bits), tiles_(tiles) {}
 
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;

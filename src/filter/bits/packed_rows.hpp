@@ -1,7 +1,7 @@
 #pragma once
 
 #include "filter/bits/bit_kernel.hpp"
-#include "filter/prepared_filter.hpp"
+#include "filter/filter_maker.hpp"
 
 namespace nearfield {
 

@@ -29,11 +29,11 @@ double hamming(MatrixView queries, std::int64_t query, MatrixView base, std::int
   return count;
 }
 
-std::vector<std::unique_ptr<PreparedFilter>> filters_of(Isa isa) {
-  std::vector<std::unique_ptr<PreparedFilter>> filters;
-  filters.push_back(std::make_unique<PreparedBitFilter>(bit_kernel(isa)));
+std::vector<std::unique_ptr<FilterMaker>> filters_of(Isa isa) {
+  std::vector<std::unique_ptr<FilterMaker>> filters;
+  filters.push_back(std::make_unique<BitFilterMaker>(bit_kernel(isa)));
   if (tile_kernel(isa).form == QueryForm::bytes) {
-    filters.push_back(std::make_unique<PreparedBitTileFilter>(bit_kernel(isa), tile_kernel(isa)));
+    filters.push_back(std::make_unique<BitTileFilterMaker>(bit_kernel(isa), tile_kernel(isa)));
   }
   return filters;
 }

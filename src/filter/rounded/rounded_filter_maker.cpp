@@ -1,11 +1,11 @@
-#include "filter/rounded/prepared_rounded_filter.hpp"
+#include "filter/rounded/rounded_filter_maker.hpp"
 
 #include "core/float_environment.hpp"
 
 namespace nearfield {
 
-void PreparedRoundedFilter::take_queries(const Piece& queries, const Piece& rows, int threads,
-                                         Monitor& monitor) {
+void RoundedFilterMaker::take_queries(const Piece& queries, const Piece& rows, int threads,
+                                      Monitor& monitor) {
   const DefaultFloats floats;
   const bool fits = fitted_ || rounding_.lossless || kept_ != nullptr;
   if (!fits) fit_rounding(rounding_, rows.view, monitor);
@@ -16,7 +16,7 @@ void PreparedRoundedFilter::take_queries(const Piece& queries, const Piece& rows
   queries_.emplace(rounding_, kernel_, queries.view, queries.first, threads, monitor);
 }
 
-const Filter& PreparedRoundedFilter::take_rows(const Piece& rows, int threads, Monitor& monitor) {
+const Filter& RoundedFilterMaker::take_rows(const Piece& rows, int threads, Monitor& monitor) {
   filter_.reset();
   if (kept_ != nullptr) return filter_.emplace(rounding_, kernel_, *queries_, *kept_);
   rows_.reset();  // first: the plan counts one chunk of them
@@ -24,7 +24,7 @@ const Filter& PreparedRoundedFilter::take_rows(const Piece& rows, int threads, M
   return filter_.emplace(rounding_, kernel_, *queries_, *rows_);
 }
 
-std::string PreparedRoundedFilter::name() const {
+std::string RoundedFilterMaker::name() const {
   const std::string name = RoundedFilter::name_of(kernel_);
   return kept_ != nullptr ? name + ", prepared" : name;
 }

@@ -2,18 +2,18 @@
 
 #include <optional>
 
-#include "filter/prepared_filter.hpp"
+#include "filter/filter_maker.hpp"
 #include "filter/rounded/rounded_filter.hpp"
 
 namespace nearfield {
 
-class PreparedRoundedFilter final : public PreparedFilter {
+class RoundedFilterMaker final : public FilterMaker {
  public:
-  PreparedRoundedFilter(Rounding rounding, const TileKernel& kernel)
+  RoundedFilterMaker(Rounding rounding, const TileKernel& kernel)
       : rounding_(std::move(rounding)), kernel_(kernel) {}
 
   // Of a whole base that is rounded already, and outlives it.
-  PreparedRoundedFilter(Rounding rounding, const TileKernel& kernel, const RoundedRows& rows)
+  RoundedFilterMaker(Rounding rounding, const TileKernel& kernel, const RoundedRows& rows)
       : rounding_(std::move(rounding)), kernel_(kernel), kept_(&rows) {}
 
   // Fits the rounding to the first rows of the first batch, if none is kept.

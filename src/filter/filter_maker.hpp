@@ -19,9 +19,9 @@ struct Piece {
   Range range() const { return {first, first + view.rows()}; }
 };
 
-class PreparedFilter {
+class FilterMaker {
  public:
-  virtual ~PreparedFilter() = default;
+  virtual ~FilterMaker() = default;
 
   // Before the chunks of a batch; `rows` is the first of them.
   virtual void take_queries(const Piece& queries, const Piece& rows, int threads,
