@@ -1,5 +1,7 @@
 #include "filter/filter.hpp"
 
+#include "core/make_room.hpp"
+
 namespace nearfield {
 
 void Candidates::start_dense(const Block& block) {
@@ -12,19 +14,16 @@ void Candidates::start_listed(const Block& block) {
   block_ = block;
   dense_ = false;
   keyed_ = false;
-  rows_.clear();
   // At once: growing by doubling would take twice what the plan counts.
-  rows_.reserve(static_cast<std::size_t>(block.pairs()));
-  ends_.clear();
-  ends_.reserve(static_cast<std::size_t>(block.queries.size() + 1));
+  reserve_room(rows_, static_cast<std::size_t>(block.pairs()));
+  reserve_room(ends_, static_cast<std::size_t>(block.queries.size() + 1));
   ends_.push_back(0);
 }
 
 void Candidates::start_keyed(const Block& block) {
   start_listed(block);
   keyed_ = true;
-  keys_.clear();
-  keys_.reserve(static_cast<std::size_t>(block.pairs()));
+  reserve_room(keys_, static_cast<std::size_t>(block.pairs()));
 }
 
 std::byte* Candidates::scratch(std::int64_t bytes) {

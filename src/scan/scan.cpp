@@ -6,6 +6,7 @@
 
 #include "core/checked.hpp"
 #include "core/float_environment.hpp"
+#include "core/make_room.hpp"
 #include "core/tasks.hpp"
 
 namespace nearfield {
@@ -41,7 +42,7 @@ std::int64_t run_block(const Block& block, const RowSet& allowed, const Filter& 
     return pairs;
   }
   // At once: growing by doubling would take twice what the plan counts.
-  scratch.keys.reserve(static_cast<std::size_t>(block.pairs()));
+  reserve_room(scratch.keys, static_cast<std::size_t>(block.pairs()));
   scratch.keys.resize(static_cast<std::size_t>(survivors));
   verifier.keys(scratch.candidates, scratch.thresholds, scratch.keys);
   sink.consume(scratch.candidates, scratch.keys);

@@ -6,6 +6,7 @@
 
 #include "core/checked.hpp"
 #include "core/float_environment.hpp"
+#include "core/make_room.hpp"
 #include "core/tasks.hpp"
 
 namespace nearfield {
@@ -120,7 +121,7 @@ class OnceScan {
   void consume(Scratch& scratch) {
     const Block& block = scratch.candidates.block();
     if (!scratch.candidates.keyed()) {
-      scratch.keys.reserve(static_cast<std::size_t>(block.pairs()));  // as in scan.cpp
+      reserve_room(scratch.keys, static_cast<std::size_t>(block.pairs()));  // as in scan.cpp
       scratch.keys.resize(static_cast<std::size_t>(scratch.candidates.size()));
       // What is too far for the query may be near enough for the row: no threshold is told.
       scratch.thresholds.assign(scratch.thresholds.size(), std::numeric_limits<double>::infinity());

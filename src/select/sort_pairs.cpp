@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "select/make_room.hpp"
+#include "core/make_room.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "select/make_room.hpp"
+#include "core/make_room.hpp"
 
 namespace nearfield {
 namespace {

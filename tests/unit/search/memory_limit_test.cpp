@@ -117,7 +117,8 @@ TEST(MemoryLimit, IsKeptOverBits) {
           const std::int64_t used = measure([&] { found = knn(queries, rows, options, context); });
           const std::string& filter = found.stats.plan.filter;
           EXPECT_LE(used, *context.memory_limit)
-              << bits << " bits, " << count << " queries, " << threads << " threads, " << filter;
+              << bits << " bits, " << count << " queries, " << threads << " threads, "
+              << to_string(found.stats.plan);
           by_bits += filter.starts_with("bit") ? 1 : 0;
         }
       }
