@@ -14,6 +14,7 @@ class Data:
     queries: np.ndarray   # empty where rows of the base are asked about
     metric: str
     threads: int
+    one_by_one: bool = False   # a call for each query
 
 
 class Way:

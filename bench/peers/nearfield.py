@@ -16,6 +16,9 @@ class Exact(Way):
     def __init__(self, data: Data) -> None:
         super().__init__(data)
         self.base = self.rows(data.base)
+        # One call for all queries does this for itself, in its own time. Bits have nothing to prepare.
+        if data.one_by_one and data.metric != "hamming":
+            self.base = nearfield.prepare(self.base, data.metric, threads=data.threads)
 
     def rows(self, array: np.ndarray) -> Any:
         return nearfield.bits(array, 8 * array.shape[1]) if self.data.metric == "hamming" else array

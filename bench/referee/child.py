@@ -33,7 +33,8 @@ class Child:
         before = blas.loaded()
         way = peers.load(self.name)
         material = load(Portion(**portion))
-        data = Data(np.array(material.base), np.array(material.queries), material.metric, threads)
+        data = Data(np.array(material.base), np.array(material.queries), material.metric, threads,
+                    portion["one_by_one"])
         started = time.perf_counter()
         self.way = way(data)
         seconds = time.perf_counter() - started

@@ -24,12 +24,14 @@ class Portion:
     queries: int
     base_rows: int | None
     columns: int | None
+    one_by_one: bool = False
 
 
 def portion_of(group: Group, folder: Path, size: str) -> Portion:
     pick = {"quick": 0, "full": 1}[size]
     return Portion(str(folder), group.metric, group.queries[pick], group.base_rows[pick],
-                   group.columns[pick] if group.columns else None)
+                   group.columns[pick] if group.columns else None,
+                   all(question.one_by_one for question in group.asked(size)))
 
 
 def load(portion: Portion) -> Material:

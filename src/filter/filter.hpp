@@ -122,8 +122,7 @@ class TwoSidedFilter : public Filter {
   // As survivors; a row whose key may be at or below its own threshold, of row_thresholds, is a
   // candidate too.
   virtual void survivors_of_both(const Block& block, std::span<const double> thresholds,
-                                 std::span<const double> row_thresholds,
-                                 Candidates& out) const = 0;
+                                 std::span<const double> row_thresholds, Candidates& out) const = 0;
 };
 
 }  // namespace nearfield
