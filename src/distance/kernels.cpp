@@ -5,6 +5,7 @@
 
 #include "core/checked.hpp"
 #include "core/decode.hpp"
+#include "device/vector_isa.hpp"
 
 namespace nearfield {
 
@@ -22,14 +23,10 @@ constexpr std::array<const MetricKernels* (*)(Isa), kMetricCount> kBuilt{
 
 std::vector<DistanceKernels> collect() {
   std::vector<DistanceKernels> tables;
-  Isa before = Isa::scalar;
   for (const Isa isa : available_isas()) {
     DistanceKernels& table = tables.emplace_back();
     table.isa = isa;
-    // Tiles know no float64: with them go the vectors of the ISA before.
-    const Isa vectors = isa == Isa::amx ? before : isa;
-    for (std::size_t m = 0; m < kMetricCount; ++m) table.metrics[m] = *kBuilt[m](vectors);
-    before = isa;
+    for (std::size_t m = 0; m < kMetricCount; ++m) table.metrics[m] = *kBuilt[m](vector_isa(isa));
   }
   return tables;
 }

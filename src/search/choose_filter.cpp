@@ -146,13 +146,14 @@ class Choice {
 
   // Empty if it does not know the metric, or does not pay.
   std::unique_ptr<FilterMaker> rounded() {
-    const auto rounding = choose_rounding(input_.metric, input_.queries.dtype(),
-                                          input_.base.dtype(), input_.base.cols());
+    auto rounding = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
+                                    input_.base.cols());
     if (!rounding || (!rounding->lossless && shape_.rows < tuning_.tiles.least_rows) ||
         !takes(rounded_shape(shape_, tuning_.tiles), tuning_.tiles.least_queries)) {
       return nullptr;
     }
-    return std::make_unique<RoundedFilterMaker>(*rounding, tile_kernel(isa_));
+    rounding->isa = isa_;
+    return std::make_unique<RoundedFilterMaker>(*std::move(rounding), tile_kernel(isa_));
   }
 
   const SearchInput& input_;

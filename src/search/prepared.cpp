@@ -45,6 +45,7 @@ PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& co
     : rows_(rows) {
   Rounding rounding = rounding_for(rows, metric);
   const Isa isa = context.isa ? *context.isa : default_isa();
+  rounding.isa = isa;
   const TileKernel& kernel = tile_kernel(isa);
   const int threads = resolve_threads(context.threads);
   base_ = with_memory_errors(memory_plan(rows, threads, context), kAdvice, [&] {

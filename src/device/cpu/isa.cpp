@@ -10,6 +10,7 @@
 #include "core/fail.hpp"
 #include "device/cpu/amx.hpp"
 #include "device/targets.h"
+#include "device/vector_isa.hpp"
 
 namespace nearfield {
 namespace {
@@ -53,6 +54,12 @@ Isa parse_isa(std::string_view name) {
 std::vector<Isa> available_isas() {
   static const std::vector<Isa> isas = find_isas();
   return isas;
+}
+
+Isa vector_isa(Isa isa) {
+  const std::vector<Isa> available = available_isas();
+  const auto found = std::find(available.begin(), available.end(), isa);
+  return isa == Isa::amx && found != available.begin() ? *(found - 1) : isa;
 }
 
 Isa default_isa() {

@@ -51,30 +51,20 @@ void take_centre(Rounding& rounding, std::span<float> values) {
   rounding.centre_length = std::sqrt(squares);
 }
 
-// Sum of the squares of what a step loses.
-double loss(std::span<const float> values, float step) {
-  double sum = 0;
-  const float inverse = 1 / step;
-  for (const float value : values) {
-    const double error = value - to_byte(value * inverse) * step;
-    sum += error * error;
-  }
-  return sum;
-}
-
 struct Step {
   float step;
   double lost;
 };
 
 // A few values far from the rest are cut off, if the others gain more than these lose.
-Step best_step(std::span<const float> values) {
+Step best_step(const RoundingKernel& kernel, std::span<const float> values) {
   float largest = 0;
   for (const float value : values) largest = std::max(largest, std::abs(value));
   Step best{0, std::numeric_limits<double>::infinity()};
+  std::vector<std::int8_t> bytes(values.size());
   for (const float part : {1.0F, 0.7F, 0.5F, 0.35F, 0.25F}) {
     const float step = std::max(part * largest / kLargestByte, kLeastStep);
-    const double lost = loss(values, step);
+    const double lost = kernel.round(values.data(), step, std::ssize(values), bytes.data()).lost;
     if (lost < best.lost) best = {step, lost};
   }
   return best;
@@ -83,7 +73,7 @@ Step best_step(std::span<const float> values) {
 }  // namespace
 
 std::int64_t fit_bytes(std::int64_t cols) {
-  return sample_rows(cols) * cols * static_cast<std::int64_t>(sizeof(float)) +
+  return sample_rows(cols) * cols * static_cast<std::int64_t>(sizeof(float) + sizeof(std::int8_t)) +
          cols * static_cast<std::int64_t>(sizeof(double) + 3 * sizeof(float));
 }
 
@@ -93,14 +83,15 @@ void fit_rounding(Rounding& rounding, MatrixView rows, const Monitor& monitor) {
   std::vector<float> values = sample(rounding, rows);
   monitor.check();
   take_centre(rounding, values);
-  Step best = best_step(values);
+  const RoundingKernel& kernel = rounding_kernel(rounding.isa);
+  Step best = best_step(kernel, values);
   monitor.check();
   Rotation rotation(rounding.cols);
   const auto cols = static_cast<std::size_t>(rounding.cols);
   for (std::size_t row = 0; row < values.size(); row += cols) {
-    rotation.apply(std::span(values).subspan(row, cols));
+    rotation.apply(kernel, std::span(values).subspan(row, cols));
   }
-  if (const Step rotated = best_step(values); rotated.lost < kWorthwhile * best.lost) {
+  if (const Step rotated = best_step(kernel, values); rotated.lost < kWorthwhile * best.lost) {
     best = rotated;
     rounding.rotation = std::move(rotation);
   }

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "filter/rounded/rounding_kernel.hpp"
+
 namespace nearfield {
 
 // A rotation that spreads what a few dimensions hold over all of them: random signs, Hadamard's
@@ -14,7 +16,7 @@ class Rotation {
  public:
   explicit Rotation(std::int64_t cols);
 
-  void apply(std::span<float> values) const;
+  void apply(const RoundingKernel& kernel, std::span<float> values) const;
 
  private:
   std::vector<float> signs_;

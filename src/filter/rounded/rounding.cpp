@@ -37,16 +37,13 @@ Rounded round_bytes(const std::byte* row, std::int64_t cols, std::int32_t offset
 }  // namespace
 
 bool to_floats(const Rounding& rounding, std::span<const double> decoded, std::span<float> values) {
-  double squares = 0;
-  for (const double value : decoded) squares += value * value;
-  const double length = std::sqrt(squares);
+  const RoundingKernel& kernel = rounding_kernel(rounding.isa);
+  const std::int64_t cols = std::ssize(decoded);
+  const double length = std::sqrt(kernel.sum_of_squares(decoded.data(), cols));
   // A vector of zeros has no direction; it has a place and products.
   const bool zero = length == 0 && !rounding.unit;
   if (!zero && !is_usual_length(length)) return false;
-  const double factor = rounding.unit ? 1 / length : 1;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(decoded[i] * factor);
-  }
+  kernel.scale(decoded.data(), rounding.unit ? 1 / length : 1, cols, values.data());
   return true;
 }
 
@@ -76,6 +73,7 @@ std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType 
 
 Rounder::Rounder(const Rounding& rounding)
     : rounding_(rounding),
+      kernel_(rounding_kernel(rounding.isa)),
       decoded_(static_cast<std::size_t>(rounding.cols)),
       values_(static_cast<std::size_t>(rounding.cols)) {}
 
@@ -85,23 +83,15 @@ bool Rounder::load(DType dtype, const std::byte* row) {
 }
 
 void Rounder::centre_and_rotate() {
-  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] -= rounding_.centre[i];
-  if (rounding_.rotation) rounding_.rotation->apply(values_);
+  kernel_.subtract(rounding_.centre.data(), rounding_.cols, values_.data());
+  if (rounding_.rotation) rounding_.rotation->apply(kernel_, values_);
 }
 
 Rounded Rounder::round(float step, double centre_length, std::int8_t* out) const {
-  const float inverse = 1 / step;
+  const auto [lost, sum, squares] = kernel_.round(values_.data(), step, rounding_.cols, out);
   Rounded rounded;
-  double lost = 0;
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    const float whole = to_byte(values_[i] * inverse);
-    const float error = values_[i] - whole * step;
-    lost += static_cast<double>(error) * error;
-    const auto byte = static_cast<std::int8_t>(static_cast<std::int32_t>(whole));
-    out[i] = byte;
-    rounded.sum += byte;
-    rounded.squares += byte * byte;
-  }
+  rounded.sum = sum;
+  rounded.squares = squares;
   // Each value was rounded to a float, the centre taken off, and the error computed, each of them
   // off by at most 2^-24 of something at most as long as the vector and the centre.
   const double relative = 0x1p-21 + (rounding_.rotation ? kRotationError : 0);
@@ -114,6 +104,11 @@ Rounded Rounder::round(float step, double centre_length, std::int8_t* out) const
   return rounded;
 }
 
+// Of a vector that could not be loaded. One that is not finite never can: nor is its length.
+Rounded::Kind Rounder::kind_of(DType dtype, const std::byte* row) const {
+  return row_is_finite(dtype, row, rounding_.cols) ? Rounded::Kind::always : Rounded::Kind::never;
+}
+
 Rounded Rounder::unusual(Rounded::Kind kind, std::int8_t* out) const {
   std::memset(out, 0, static_cast<std::size_t>(rounding_.cols));
   Rounded rounded;
@@ -123,9 +118,7 @@ Rounded Rounder::unusual(Rounded::Kind kind, std::int8_t* out) const {
 
 Rounded Rounder::row(const std::byte* row, std::int8_t* out) {
   if (rounding_.lossless) return round_bytes(row, rounding_.cols, rounding_.offset(), out);
-  if (!row_is_finite(rounding_.base, row, rounding_.cols))
-    return unusual(Rounded::Kind::never, out);
-  if (!load(rounding_.base, row)) return unusual(Rounded::Kind::always, out);
+  if (!load(rounding_.base, row)) return unusual(kind_of(rounding_.base, row), out);
   centre_and_rotate();
   const Rounded rounded = round(rounding_.step, rounding_.centre_length, out);
   const double most = kMostLoss * std::sqrt(static_cast<double>(rounding_.cols));
@@ -134,10 +127,7 @@ Rounded Rounder::row(const std::byte* row, std::int8_t* out) {
 
 Rounded Rounder::query(const std::byte* query, std::int8_t* out) {
   if (rounding_.lossless) return round_bytes(query, rounding_.cols, rounding_.offset(), out);
-  if (!row_is_finite(rounding_.queries, query, rounding_.cols)) {
-    return unusual(Rounded::Kind::never, out);
-  }
-  if (!load(rounding_.queries, query)) return unusual(Rounded::Kind::always, out);
+  if (!load(rounding_.queries, query)) return unusual(kind_of(rounding_.queries, query), out);
   if (rounding_.form == Form::distance) {
     centre_and_rotate();
     return round(rounding_.step, rounding_.centre_length, out);
@@ -146,7 +136,7 @@ Rounded Rounder::query(const std::byte* query, std::int8_t* out) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     with_centre += decoded_[i] * rounding_.centre[i];
   }
-  if (rounding_.rotation) rounding_.rotation->apply(values_);
+  if (rounding_.rotation) rounding_.rotation->apply(kernel_, values_);
   float largest = kLeastStep * kLargestByte;
   for (const float value : values_) largest = std::max(largest, std::abs(value));
   Rounded rounded = round(largest / kLargestByte, 0, out);

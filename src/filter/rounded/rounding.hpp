@@ -7,11 +7,13 @@
 #include <span>
 #include <vector>
 
+#include <nearfield/isa.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
 #include "core/monitor.hpp"
 #include "filter/rounded/rotation.hpp"
+#include "filter/rounded/rounding_kernel.hpp"
 
 namespace nearfield {
 
@@ -24,6 +26,7 @@ struct Rounding {
   DType base = DType::u8;
   DType queries = DType::u8;
   std::int64_t cols = 0;
+  Isa isa = default_isa();
 
   // Bytes that are taken as they are: nothing is lost. Of unsigned ones 128 is taken off first,
   // which leaves distances as they are.
@@ -49,8 +52,6 @@ std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType 
 void fit_rounding(Rounding& rounding, MatrixView rows, const Monitor& monitor);
 std::int64_t fit_bytes(std::int64_t cols);
 
-inline constexpr float kLargestByte = 127;
-
 // Of a step, so that what a float cannot hold is nothing beside kSlack.
 inline constexpr float kLeastStep = 1e-15F;
 
@@ -64,12 +65,6 @@ inline constexpr double kMostLoss = 64;
 // A vector as floats, of length 1 if the rounding wants it so. False if a number is too large or
 // too small for the bounds.
 bool to_floats(const Rounding& rounding, std::span<const double> decoded, std::span<float> values);
-
-// The nearest integer of a byte: adding and taking off a number makes a float round.
-inline float to_byte(float steps) {
-  constexpr float kRound = 0x1.8p23F;
-  return (std::clamp(steps, -kLargestByte, kLargestByte) + kRound) - kRound;
-}
 
 // Added to bounds, in steps: more than what vanishes below the smallest numbers of a float.
 inline constexpr double kSlack = 1e-4;
@@ -105,10 +100,12 @@ class Rounder {
  private:
   bool load(DType dtype, const std::byte* row);
   void centre_and_rotate();
+  Rounded::Kind kind_of(DType dtype, const std::byte* row) const;
   Rounded unusual(Rounded::Kind kind, std::int8_t* out) const;
   Rounded round(float step, double centre_length, std::int8_t* out) const;
 
   const Rounding& rounding_;
+  const RoundingKernel& kernel_;
   std::vector<double> decoded_;
   std::vector<float> values_;
 };

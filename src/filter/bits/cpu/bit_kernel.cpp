@@ -20,24 +20,17 @@ constexpr BitKernel k_bits{interleave, find, expand};
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "device/vector_isa.hpp"
+
 namespace nearfield {
-namespace {
-
-const BitKernel* built_for(Isa isa) {
-#define NEARFIELD_CASE(name, target, bit) \
-  if (isa == Isa::name) return &target::k_bits;
-  NEARFIELD_FOR_EACH_TARGET(NEARFIELD_CASE)
-#undef NEARFIELD_CASE
-  return nullptr;
-}
-
-}  // namespace
 
 const BitKernel& bit_kernel(Isa isa) {
-  if (const BitKernel* own = built_for(isa)) return *own;
-  // AMX has no counts: with its tiles go the vectors of the best ISA before it.
-  const BitKernel* best = built_for(Isa::avx512icl);
-  return best != nullptr ? *best : *built_for(Isa::avx512);
+  const Isa vectors = vector_isa(isa);
+#define NEARFIELD_CASE(name, target, bit) \
+  if (vectors == Isa::name) return target::k_bits;
+  NEARFIELD_FOR_EACH_TARGET(NEARFIELD_CASE)
+#undef NEARFIELD_CASE
+  return HWY_STATIC_DISPATCH(k_bits);
 }
 
 }  // namespace nearfield

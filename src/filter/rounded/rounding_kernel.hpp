@@ -1,0 +1,37 @@
+// The loops over the values of a vector while it is rounded, for each ISA.
+#pragma once
+
+#include <cstdint>
+
+#include <nearfield/isa.hpp>
+
+namespace nearfield {
+
+inline constexpr float kLargestByte = 127;
+
+// Of a vector whose values became bytes.
+struct RoundedValues {
+  double lost = 0;  // at least the sum of squares of the differences, and little more
+  std::int32_t sum = 0;
+  std::int32_t squares = 0;
+};
+
+struct RoundingKernel {
+  double (*sum_of_squares)(const double* values, std::int64_t count);
+
+  void (*scale)(const double* values, double factor, std::int64_t count, float* out);
+
+  void (*subtract)(const float* centre, std::int64_t count, float* values);
+
+  // To the nearest multiple of the step that a byte holds.
+  RoundedValues (*round)(const float* values, float step, std::int64_t count, std::int8_t* bytes);
+
+  // Multiplies by the signs, then Hadamard's transform, divided by the root of the count, which
+  // makes it a rotation. The count is a power of two.
+  void (*transform)(const float* signs, std::int64_t count, float* values);
+};
+
+// The same bytes from each of them.
+const RoundingKernel& rounding_kernel(Isa isa);
+
+}  // namespace nearfield
