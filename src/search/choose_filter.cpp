@@ -152,7 +152,6 @@ class Choice {
         !takes(rounded_shape(shape_, tuning_.tiles), tuning_.tiles.least_queries)) {
       return nullptr;
     }
-    rounding->isa = isa_;
     return std::make_unique<RoundedFilterMaker>(*std::move(rounding), tile_kernel(isa_));
   }
 

@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* kAdvice = "search the rows as they are";
 
-Rounding rounding_for(MatrixView rows, MetricSpec metric) {
+Rounding rounding_for(MatrixView rows, MetricSpec metric, Isa isa) {
   check_metric(metric);
-  auto rounding = choose_rounding(metric, rows.dtype(), rows.dtype(), rows.cols());
+  auto rounding = choose_rounding(metric, rows.dtype(), rows.dtype(), rows.cols(), isa);
   if (!rounding) {
     fail(ErrorCode::unsupported, "nothing can be prepared of {} columns of {} for {}: {}",
          rows.cols(), to_string(rows.dtype()), to_string(metric), kAdvice);
@@ -43,9 +43,8 @@ Plan memory_plan(MatrixView rows, int threads, const Context& context) {
 
 PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& context)
     : rows_(rows) {
-  Rounding rounding = rounding_for(rows, metric);
   const Isa isa = context.isa ? *context.isa : default_isa();
-  rounding.isa = isa;
+  Rounding rounding = rounding_for(rows, metric, isa);
   const TileKernel& kernel = tile_kernel(isa);
   const int threads = resolve_threads(context.threads);
   base_ = with_memory_errors(memory_plan(rows, threads, context), kAdvice, [&] {

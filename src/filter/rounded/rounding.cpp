@@ -48,12 +48,13 @@ bool to_floats(const Rounding& rounding, std::span<const double> decoded, std::s
 }
 
 std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType base,
-                                        std::int64_t cols) {
+                                        std::int64_t cols, Isa isa) {
   if (base == DType::bits || cols == 0 || cols > kMostCols) return std::nullopt;
   Rounding rounding;
   rounding.base = base;
   rounding.queries = queries;
   rounding.cols = cols;
+  rounding.isa = isa;
   rounding.lossless = bytes(base) && queries == base;
   switch (metric.metric) {
     case Metric::sqeuclidean:

@@ -26,7 +26,7 @@ struct Rounding {
   DType base = DType::u8;
   DType queries = DType::u8;
   std::int64_t cols = 0;
-  Isa isa = default_isa();
+  Isa isa = Isa::scalar;
 
   // Bytes that are taken as they are: nothing is lost. Of unsigned ones 128 is taken off first,
   // which leaves distances as they are.
@@ -46,7 +46,7 @@ struct Rounding {
 // Whether and how there are tiles for the metric and the types; what depends on values is left to
 // fit_rounding.
 std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType base,
-                                        std::int64_t cols);
+                                        std::int64_t cols, Isa isa);
 
 // Sets centre, rotation and step by a sample of the rows. Takes so many bytes.
 void fit_rounding(Rounding& rounding, MatrixView rows, const Monitor& monitor);

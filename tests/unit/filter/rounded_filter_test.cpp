@@ -109,7 +109,7 @@ TEST(RoundedFilter, DropsNothingThatIsNear) {
           const auto seed = static_cast<std::uint64_t>(random.below(100));
           Problem problem{metric, data::make_matrix({kind, dtype, 40, cols, seed}),
                           data::make_matrix({kind, dtype, 70, cols, seed + 1}),
-                          *choose_rounding(metric, dtype, dtype, cols)};
+                          *choose_rounding(metric, dtype, dtype, cols, default_isa())};
           spoil(problem.rounding, problem.base, random);
           SCOPED_TRACE(fmt::format("{} {} {} {} columns, step {}", to_string(metric),
                                    to_string(dtype), data::to_string(kind), cols,
@@ -134,7 +134,7 @@ TEST(RoundedFilter, KeepsRowsThatTheStepIsFarTooSmallFor) {
     }
   }
   for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
-    Rounding rounding = *choose_rounding(metric, DType::f32, DType::f32, 8);
+    Rounding rounding = *choose_rounding(metric, DType::f32, DType::f32, 8, default_isa());
     const Context context;
     fit_rounding(rounding, base.view().slice(0, 100), Monitor(context, 1));
     EXPECT_EQ(rounding.step, kLeastStep);
@@ -156,7 +156,8 @@ TEST(RoundedFilter, OneFarRowSpoilsItsGroupAtMost) {
   auto* const far = reinterpret_cast<float*>(base.row(77));
   for (int i = 0; i < 64; ++i) far[i] *= 30;
   const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 32, 64, 2});
-  Rounding rounding = *choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, 64);
+  Rounding rounding =
+      *choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, 64, default_isa());
   const Context context;
   Monitor monitor(context, 1);
   fit_rounding(rounding, base.view().slice(0, 64), monitor);

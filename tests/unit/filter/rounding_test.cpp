@@ -84,7 +84,7 @@ TEST(Rounding, LosesNoMoreThanItSays) {
     for (const data::Kind kind : data::kinds()) {
       for (const std::int64_t cols : {3, 48, 64}) {
         const Matrix rows = data::make_matrix({kind, one.dtype, 60, cols, 1});
-        auto rounding = choose_rounding(one.metric, one.dtype, one.dtype, cols);
+        auto rounding = choose_rounding(one.metric, one.dtype, one.dtype, cols, default_isa());
         ASSERT_TRUE(rounding);
         ASSERT_FALSE(rounding->lossless);
         fit_rounding(*rounding, rows, monitor);
@@ -130,7 +130,7 @@ TEST(Rotation, KeepsLengthsAndSpreadsOneDimension) {
 
 TEST(Rounding, OrdinaryVectorsLoseLittle) {
   const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::f32, 500, 128, 1});
-  auto rounding = choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, 128);
+  auto rounding = choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, 128, default_isa());
   const Context context;
   const Monitor monitor(context, 1);
   fit_rounding(*rounding, rows, monitor);
@@ -145,7 +145,7 @@ TEST(Rounding, OrdinaryVectorsLoseLittle) {
 
 TEST(Rounding, BytesAreTakenAsTheyAre) {
   for (const DType dtype : {DType::u8, DType::i8}) {
-    const auto rounding = choose_rounding(Metric::sqeuclidean, dtype, dtype, 3);
+    const auto rounding = choose_rounding(Metric::sqeuclidean, dtype, dtype, 3, default_isa());
     ASSERT_TRUE(rounding);
     EXPECT_TRUE(rounding->lossless);
     const std::vector<std::uint8_t> row{0, 1, 255};
@@ -162,10 +162,10 @@ TEST(Rounding, BytesAreTakenAsTheyAre) {
 }
 
 TEST(Rounding, IsNotForEverything) {
-  EXPECT_FALSE(choose_rounding(Metric::l1, DType::f32, DType::f32, 8));
-  EXPECT_FALSE(choose_rounding(Metric::hamming, DType::bits, DType::bits, 8));
-  EXPECT_FALSE(choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, 20'000));
-  EXPECT_TRUE(choose_rounding(Metric::sqeuclidean, DType::u8, DType::f32, 8));
+  EXPECT_FALSE(choose_rounding(Metric::l1, DType::f32, DType::f32, 8, default_isa()));
+  EXPECT_FALSE(choose_rounding(Metric::hamming, DType::bits, DType::bits, 8, default_isa()));
+  EXPECT_FALSE(choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, 20'000, default_isa()));
+  EXPECT_TRUE(choose_rounding(Metric::sqeuclidean, DType::u8, DType::f32, 8, default_isa()));
 }
 
 }  // namespace
