@@ -26,8 +26,8 @@ class PreparedRows final : public RowSource {
   PreparedRows& operator=(PreparedRows&&) noexcept;
   ~PreparedRows() override;
 
-  MetricSpec metric() const;
-  // What it holds beside the rows: at most cols + 8 a row.
+  MetricSpec metric() const { return metric_; }
+  // What it holds beside the rows: at most cols + 8 a row, rounded up to 32 rows.
   std::int64_t bytes() const;
 
   DType dtype() const override { return rows_.dtype(); }
@@ -41,6 +41,7 @@ class PreparedRows final : public RowSource {
 
  private:
   MatrixRows rows_;
+  MetricSpec metric_;
   std::unique_ptr<PreparedBase> base_;
 };
 

@@ -118,7 +118,7 @@ void bind_rows(nb::module_& module) {
   module.def("bfloat16_bits", bfloat16_bits);
   module.def("prepare", prepare);
   module.def("prepared_nbytes", [](const Rows& rows) {
-    return static_cast<const PreparedRows&>(rows.source()).bytes();
+    return dynamic_cast<const PreparedRows&>(rows.source()).bytes();
   });
 }
 

@@ -20,12 +20,11 @@ void Monitor::check() const {
   const double percent =
       total_ > 0 ? 100.0 * static_cast<double>(done) / static_cast<double>(total_) : 0.0;
   if (cancelled) {
-    fail(ErrorCode::cancelled, "cancelled after {:.3f} s with {:.1f} % of {} pairs done", seconds(),
+    fail(ErrorCode::cancelled, "cancelled after {:.3f} s with {:.1f} % of {} done", seconds(),
          percent, total_);
   }
-  fail(ErrorCode::deadline_exceeded,
-       "the deadline passed after {:.3f} s with {:.1f} % of {} pairs done", seconds(), percent,
-       total_);
+  fail(ErrorCode::deadline_exceeded, "the deadline passed after {:.3f} s with {:.1f} % of {} done",
+       seconds(), percent, total_);
 }
 
 void Monitor::advance(std::int64_t pairs) {

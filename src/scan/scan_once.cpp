@@ -1,7 +1,9 @@
 #include "scan/scan_once.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/checked.hpp"
@@ -69,8 +71,8 @@ class OnceScan {
         scratch_(static_cast<std::size_t>(grid.threads)) {}
 
   ScanCounts run() {
-    const std::vector<Range> tiles =
-        query_tiles(grid_.queries, grid_.first_row_tile, grid_.query_tile);
+    const std::vector<Range> tiles = query_tiles(
+        grid_.queries, std::min(grid_.first_row_tile, grid_.query_tile), grid_.query_tile);
     run_tasks(std::ssize(tiles), grid_.threads, [&](std::int64_t task, int worker) {
       const DefaultFloats floats;
       const Range queries = tiles[static_cast<std::size_t>(task)];
@@ -126,10 +128,12 @@ class OnceScan {
       // What is too far for the query may be near enough for the row: no threshold is told.
       scratch.thresholds.assign(scratch.thresholds.size(), std::numeric_limits<double>::infinity());
       verifier_.keys(scratch.candidates, scratch.thresholds, scratch.keys);
+      monitor_.check();
     }
     const std::span<const double> keys =
         scratch.candidates.keyed() ? scratch.candidates.keys() : scratch.keys;
     stripes_.with(block.queries, [&] { sink_.consume(scratch.candidates, keys); });
+    monitor_.check();
     stripes_.with(block.rows, [&] { sink_.consume_turned(scratch.candidates, keys); });
   }
 

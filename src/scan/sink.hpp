@@ -10,10 +10,10 @@
 
 namespace nearfield {
 
-// Calls about different queries may come from different threads at once; those about one query
-// come one after the other.
 class TwoSidedSink;
 
+// Calls about different queries may come from different threads at once; those about one query
+// come one after the other.
 class Sink {
  public:
   virtual ~Sink() = default;

@@ -81,7 +81,9 @@ SearchShape bit_tile_shape(const SearchShape& every_row, const BitTuning& tuning
 SearchShape kept_shape(SearchShape shape, const TileTuning& tuning) {
   shape.tiles = rounded_blocks(shape, tuning);
   shape.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
-  shape.fixed_bytes += RoundedQueries::fixed_bytes(shape.cols, shape.threads);
+  constexpr std::int64_t kOfARounding = 3 * sizeof(float);  // centre and signs, a column
+  shape.fixed_bytes +=
+      RoundedQueries::fixed_bytes(shape.cols, shape.threads) + shape.cols * kOfARounding;
   return shape;
 }
 
@@ -101,10 +103,12 @@ class Choice {
       : input_(input), isa_(isa), tuning_(tuning), shape_(shape) {}
 
   std::unique_ptr<FilterMaker> make() {
-    if (input_.base.prepared() != nullptr) {
-      if (auto filter = kept(*input_.base.prepared())) return filter;
-    }
+    const PreparedBase* const prepared = input_.base.prepared();
+    if (prepared != nullptr) check_prepared(*prepared, input_.metric, isa_);
     if (shape_.rows / tuning_.tiles.most_forbidden <= allowed_rows(input_.filter, shape_.rows)) {
+      if (prepared != nullptr) {
+        if (auto filter = kept(*prepared)) return filter;
+      }
       if (input_.metric.metric == Metric::hamming) return bits();
       if (auto filter = rounded()) return filter;
     }
@@ -135,7 +139,6 @@ class Choice {
 
   // Empty if it is of no use: bytes kept as they are serve queries of the same bytes alone.
   std::unique_ptr<FilterMaker> kept(const PreparedBase& prepared) {
-    check_prepared(prepared, input_.metric, isa_);
     if (prepared.rounding.lossless && input_.queries.dtype() != input_.base.dtype()) return nullptr;
     if (!takes(kept_shape(shape_, tuning_.tiles), 1)) return nullptr;
     Rounding rounding = prepared.rounding;
@@ -147,7 +150,7 @@ class Choice {
   // Empty if it does not know the metric, or does not pay.
   std::unique_ptr<FilterMaker> rounded() {
     auto rounding = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
-                                    input_.base.cols());
+                                    input_.base.cols(), isa_);
     if (!rounding || (!rounding->lossless && shape_.rows < tuning_.tiles.least_rows) ||
         !takes(rounded_shape(shape_, tuning_.tiles), tuning_.tiles.least_queries)) {
       return nullptr;

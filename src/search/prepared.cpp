@@ -6,6 +6,7 @@
 #include "core/float_environment.hpp"
 #include "core/memory_errors.hpp"
 #include "core/tasks.hpp"
+#include "distance/kernels.hpp"
 #include "search/check_rows.hpp"
 #include "search/prepared_base.hpp"
 
@@ -42,8 +43,9 @@ Plan memory_plan(MatrixView rows, int threads, const Context& context) {
 }  // namespace
 
 PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& context)
-    : rows_(rows) {
-  const Isa isa = context.isa ? *context.isa : default_isa();
+    : rows_(rows), metric_(metric) {
+  // Throws if it is not available here.
+  const Isa isa = distance_kernels(context.isa ? *context.isa : default_isa()).isa;
   Rounding rounding = rounding_for(rows, metric, isa);
   const TileKernel& kernel = tile_kernel(isa);
   const int threads = resolve_threads(context.threads);
@@ -61,8 +63,6 @@ PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& co
 PreparedRows::PreparedRows(PreparedRows&&) noexcept = default;
 PreparedRows& PreparedRows::operator=(PreparedRows&&) noexcept = default;
 PreparedRows::~PreparedRows() = default;
-
-MetricSpec PreparedRows::metric() const { return base_->metric; }
 
 std::int64_t PreparedRows::bytes() const { return rows() * RoundedRows::bytes_per_row(cols()); }
 

@@ -80,9 +80,10 @@ class TopK {
     if (static_cast<std::int64_t>(buffer_.size()) == capacity(k_)) shrink();
   }
 
+  // To all of it where twice as much would be more than half: then at most half is there beside it.
   void grow() {
     const std::int64_t wanted = std::max(kAllAtOnce, 2 * std::ssize(buffer_));
-    buffer_.reserve(static_cast<std::size_t>(std::min(wanted, capacity(k_))));
+    buffer_.reserve(static_cast<std::size_t>(wanted > capacity(k_) / 2 ? capacity(k_) : wanted));
   }
 
   void shrink() {

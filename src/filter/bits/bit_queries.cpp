@@ -47,6 +47,7 @@ BitQueries::BitQueries(const Piece& queries, const Monitor& monitor)
       words_(words_of(queries.view.cols())),
       values_(static_cast<std::size_t>(queries.view.rows() * words_)) {
   const auto bytes = static_cast<std::size_t>(row_bytes(DType::bits, queries.view.cols()));
+  if (bytes == 0) return;
   for_each_query(queries, monitor, [&](std::int64_t i) {
     std::memcpy(values_.data() + i * words_, queries.view.row(i), bytes);
   });

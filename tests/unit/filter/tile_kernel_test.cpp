@@ -186,6 +186,26 @@ TEST(TileKernel, FindsWhatItsDefinitionSays) {
   }
 }
 
+// What rows that are never or always found have, beside the least and the largest thresholds.
+TEST(TileKernel, TheLargestBiasesDoNotOverflow) {
+  for (const std::uint64_t seed : {2, 3}) {
+    Problem problem(40, 2, seed);
+    problem.used = kTileQueries;
+    for (std::size_t row = 0; row < problem.bias.size(); ++row) {
+      if (row % 3 == 0) problem.bias[row] = kLargestProduct;
+      if (row % 3 == 1) problem.bias[row] = 1 - kLargestProduct;
+      if (seed % 2 == 0 && row % 5 == 0) problem.column_bias[row] = -(1 << 28);
+    }
+    for (std::int64_t row = 0; row < 64; ++row) {
+      // Whose bytes are zeros.
+      if (row % 3 < 2) std::fill_n(problem.rows.begin() + row * 40, 40, std::int8_t{0});
+    }
+    // Of these, the definition in floats is not exact.
+    problem.level[3] = problem.level[4] = 0;
+    for (const Isa isa : available_isas()) expect_the_definition(problem, isa);
+  }
+}
+
 TEST(TileKernel, TheLargestSumsDoNotOverflow) {
   constexpr std::int64_t kMostCols = 16'384;
   Problem problem(kMostCols, 1, 1);

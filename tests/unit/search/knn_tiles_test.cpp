@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include <nearfield/graph.hpp>
+
 #include "scan/top_k_sink.hpp"
 #include "search/knn.hpp"
 #include "search/value_cost.hpp"
@@ -91,6 +93,21 @@ TEST(KnnTiles, APairIsLookedAtOnceForBothOfItsRows) {
   }
 }
 
+// Tiles of as few queries as there can be.
+TEST(KnnTiles, SmallAndWideGraphs) {
+  for (const auto& [rows, cols] : {std::pair{100, 8}, std::pair{200, 1536}, std::pair{1, 3}}) {
+    const Matrix base = data::make_matrix({data::Kind::gaussian, DType::u8, rows, cols, 2});
+    KnnOptions options;
+    options.k = 5;
+    options.exclude_self = true;
+    const oracle::Answer want = oracle::knn(base, base, options);
+    for (const int threads : {1, 4}) {
+      const Neighbors found = graph(MatrixRows(base), {.k = 5}, {.threads = threads});
+      EXPECT_EQ(oracle::difference(found, want), "") << rows << " x " << cols;
+    }
+  }
+}
+
 TEST(KnnTiles, AnySizeOfBitBlocksGivesTheOraclesAnswer) {
   KnnOptions options;
   options.k = 13;
@@ -124,6 +141,19 @@ TEST(KnnTiles, AnySizeOfBitBlocksGivesTheOraclesAnswer) {
         }
       }
     }
+  }
+}
+
+TEST(KnnTiles, RowsOfNoBitsAreAllEqual) {
+  const Matrix base(DType::bits, 5, 0);
+  KnnOptions options;
+  options.k = 2;
+  options.metric = Metric::hamming;
+  for (const std::int64_t count : {3, 200}) {
+    const Neighbors found = knn(Matrix(DType::bits, count, 0), base, options);
+    EXPECT_EQ(found.ids_of(count - 1)[0], 0);
+    EXPECT_EQ(found.ids_of(count - 1)[1], 1);
+    EXPECT_EQ(found.keys_of(count - 1)[1], 0);
   }
 }
 

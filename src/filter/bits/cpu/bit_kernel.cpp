@@ -14,7 +14,7 @@ namespace nearfield::HWY_NAMESPACE {
 #include "filter/bits/cpu/expand-inl.h"
 #include "filter/bits/cpu/interleave-inl.h"
 
-constexpr BitKernel k_bits{interleave, find, expand};
+constexpr BitKernel kBits{interleave, find, expand};
 
 }  // namespace nearfield::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -27,10 +27,10 @@ namespace nearfield {
 const BitKernel& bit_kernel(Isa isa) {
   const Isa vectors = vector_isa(isa);
 #define NEARFIELD_CASE(name, target, bit) \
-  if (vectors == Isa::name) return target::k_bits;
+  if (vectors == Isa::name) return target::kBits;
   NEARFIELD_FOR_EACH_TARGET(NEARFIELD_CASE)
 #undef NEARFIELD_CASE
-  return HWY_STATIC_DISPATCH(k_bits);
+  return HWY_STATIC_DISPATCH(kBits);
 }
 
 }  // namespace nearfield
