@@ -188,7 +188,7 @@ TEST(TileKernel, FindsWhatItsDefinitionSays) {
 
 // What rows that are never or always found have, beside the least and the largest thresholds.
 TEST(TileKernel, TheLargestBiasesDoNotOverflow) {
-  for (const std::uint64_t seed : {2, 3}) {
+  for (const std::uint64_t seed : {2U, 3U}) {
     Problem problem(40, 2, seed);
     problem.used = kTileQueries;
     for (std::size_t row = 0; row < problem.bias.size(); ++row) {
