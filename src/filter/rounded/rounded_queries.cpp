@@ -20,7 +20,7 @@ std::int64_t padded(std::int64_t cols) { return round_up(cols, kDepthBytes); }
 void store(QueryForm form, const std::int8_t* values, std::int64_t count, std::byte* out) {
   for (std::int64_t i = 0; i < count; ++i) {
     if (form == QueryForm::words) {
-      const std::int16_t wide = values[i];
+      const std::int16_t wide = values[i];  // NOLINT(bugprone-signed-char-misuse): a number
       std::memcpy(out + 2 * i, &wide, 2);
     } else {
       const int offset = form == QueryForm::offset_bytes ? 128 : 0;
