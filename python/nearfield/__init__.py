@@ -11,8 +11,8 @@
 
 Searches: `knn`, `within`, `graph`, `pairs`, `KnnCursor`; `select_k` for values you have already.
 What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`.
-Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base that
-is searched again and again.
+Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
+that is searched again and again.
 Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
 """
 

@@ -65,7 +65,7 @@ def test_it_says_why_not(tmp_path: Path) -> None:
     base = _rows(100)
     with pytest.raises(nf.UnsupportedError, match="24 columns of f32 for l1"):
         nf.prepare(base, "l1")
-    with pytest.raises(nf.InvalidArgumentError, match="prepared for cosine.*sqeuclidean"):
+    with pytest.raises(nf.InvalidArgumentError, match=r"prepared for cosine.*sqeuclidean"):
         nf.knn(base, nf.prepare(base, "cosine"), 1)
     with pytest.raises(nf.MemoryLimitError, match="preparing 100 rows"):
         nf.prepare(base, memory_limit=1000)
