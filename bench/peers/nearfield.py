@@ -16,7 +16,8 @@ class Exact(Way):
     def __init__(self, data: Data) -> None:
         super().__init__(data)
         self.base = self.rows(data.base)
-        # One call for all queries does this for itself, in its own time. Bits have nothing to prepare.
+        # One call for all queries does this for itself, in its own time. Bits have nothing to
+        # prepare.
         if data.one_by_one and data.metric != "hamming":
             self.base = nearfield.prepare(self.base, data.metric, threads=data.threads)
 
