@@ -95,6 +95,7 @@ struct Operands {
   std::int64_t block_bytes;
 };
 
+// Twice, since an instruction names its tiles: no argument can stand for their numbers.
 inline void multiply_even(const Operands& operands, const std::int8_t* block) {
   _tile_zero(0);
   _tile_zero(1);
