@@ -11,16 +11,6 @@
 namespace nearfield::cli {
 namespace {
 
-Plan plan_of(const SearchInput& input, const PairsOptions& options, const Context& context) {
-  return input.queries ? plan_pairs(*input.queries, *input.base, options, context)
-                       : plan_pairs(*input.base, options, context);
-}
-
-Pairs find(const SearchInput& input, const PairsOptions& options, const Context& context) {
-  return input.queries ? pairs(*input.queries, *input.base, options, context)
-                       : pairs(*input.base, options, context);
-}
-
 void run_pairs(const SearchArguments<PairsOptions>& args, Mode mode) {
   if (!args.search.radius && !args.search.count) {
     throw CLI::RequiredError("at least one of --radius and --count");
@@ -33,8 +23,14 @@ void run_pairs(const SearchArguments<PairsOptions>& args, Mode mode) {
   check_ids_fit(args.output.ids, std::max(task.rows, task.queries.value_or(0)));
   plan_or_run(
       mode, args, input, task,
-      [&](const Context& context) { return plan_of(input, args.search, context); },
-      [&](const Context& context) { return find(input, args.search, context); },
+      [&](const Context& context) {
+        return of_one_or_two(
+            input, [&](const auto&... sets) { return plan_pairs(sets..., args.search, context); });
+      },
+      [&](const Context& context) {
+        return of_one_or_two(
+            input, [&](const auto&... sets) { return pairs(sets..., args.search, context); });
+      },
       [&](const Pairs& found) { write_results(args.output, found); });
 }
 

@@ -15,6 +15,12 @@ struct SearchArguments {
   OutputOptions output;
 };
 
+// Calls ask(queries, base), or ask(base) where there are no queries.
+template <class Ask>
+auto of_one_or_two(const SearchInput& input, const Ask& ask) {
+  return input.queries ? ask(*input.queries, *input.base) : ask(*input.base);
+}
+
 // Prints what `plan` says; or searches, writes what was found, and says what it took. The first
 // two are called with a context, the third with what the second returns.
 template <class Options, class MakePlan, class Search, class Write>

@@ -12,6 +12,7 @@
 #include <nearfield/knn.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
+#include <nearfield/mutual.hpp>
 #include <nearfield/output_file.hpp>
 #include <nearfield/pairs.hpp>
 #include <nearfield/prepared.hpp>

@@ -9,8 +9,9 @@
     array([[1, 4, 0],
            [3, 1, 4]])
 
-Searches: `knn`, `within`, `graph`, `pairs`, `KnnCursor`; `select_k` for values you have already.
-What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`.
+Searches: `knn`, `within`, `graph`, `pairs`, `mutual`, `KnnCursor`; `select_k` for values you have
+already.
+What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `plan_mutual`.
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
 that is searched again and again.
 Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
@@ -39,11 +40,11 @@ from nearfield._files import (
     write_truth,
 )
 from nearfield._info import MetricInfo, isas, metrics
-from nearfield._plans import plan_graph, plan_knn, plan_pairs, plan_within
+from nearfield._plans import plan_graph, plan_knn, plan_mutual, plan_pairs, plan_within
 from nearfield._prepared import PreparedRows, prepare
 from nearfield._results import Neighbors, Pairs, Plan, Ranges, Selected, Stats
 from nearfield._rows import Bits, FileRows, bits, open_rows
-from nearfield._search import graph, knn, pairs, within
+from nearfield._search import graph, knn, mutual, pairs, within
 from nearfield._select import select_k
 
 __version__ = _core.version()
@@ -76,10 +77,12 @@ __all__ = [
     "isas",
     "knn",
     "metrics",
+    "mutual",
     "open_rows",
     "pairs",
     "plan_graph",
     "plan_knn",
+    "plan_mutual",
     "plan_pairs",
     "plan_within",
     "prepare",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from nearfield import _core
 from nearfield._copies import Copies
 from nearfield._filters import FilterLike
-from nearfield._questions import ask_graph, ask_knn, ask_pairs, ask_within
+from nearfield._questions import ask_graph, ask_knn, ask_mutual, ask_pairs, ask_within
 from nearfield._results import Plan, make_plan
 from nearfield._rows import RowsLike
 from nearfield._run import Progress, running
@@ -109,3 +109,23 @@ def plan_pairs(
     question = ask_pairs(rows, other, radius, count, metric, check_finite, copies)
     with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
         return make_plan(_core.plan_pairs(*question, run))
+
+
+def plan_mutual(
+    rows: RowsLike,
+    other: RowsLike | None = None,
+    metric: str = "sqeuclidean",
+    *,
+    check_finite: bool = False,
+    copy: bool = True,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
+    isa: str | None = None,
+) -> Plan:
+    """What `mutual` would do. Of two sets a pair counts twice: it is asked about from both sides."""
+    copies = Copies(copy, memory_limit, for_plan=True)
+    question = ask_mutual(rows, other, metric, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_plan(_core.plan_mutual(*question, run))

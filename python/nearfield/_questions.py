@@ -85,6 +85,15 @@ def ask_pairs(
     return first, second, options
 
 
+def ask_mutual(
+    rows: RowsLike, other: RowsLike | None, metric: str, check_finite: bool, copies: Copies
+) -> tuple[_core.Rows, _core.Rows | None, _core.MutualOptions]:
+    first = take_rows("rows", rows, copies)
+    second = None if other is None else take_rows("other", other, copies)
+    options = _core.MutualOptions(text("metric", metric), flag("check_finite", check_finite))
+    return first, second, options
+
+
 def _take_sets(
     queries: RowsLike, base: RowsLike, filter: FilterLike, copies: Copies
 ) -> tuple[_core.Rows, _core.Rows, _core.Filter | None]:

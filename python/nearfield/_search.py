@@ -5,7 +5,7 @@ from __future__ import annotations
 from nearfield import _core
 from nearfield._copies import Copies
 from nearfield._filters import FilterLike
-from nearfield._questions import ask_graph, ask_knn, ask_pairs, ask_within
+from nearfield._questions import ask_graph, ask_knn, ask_mutual, ask_pairs, ask_within
 from nearfield._results import Neighbors, Pairs, Ranges, make_neighbors, make_pairs, make_ranges
 from nearfield._rows import RowsLike
 from nearfield._run import Progress, running
@@ -171,3 +171,36 @@ def pairs(
     question = ask_pairs(rows, other, radius, count, metric, check_finite, copies)
     with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
         return make_pairs(_core.pairs(*question, run))
+
+
+def mutual(
+    rows: RowsLike,
+    other: RowsLike | None = None,
+    metric: str = "sqeuclidean",
+    *,
+    check_finite: bool = False,
+    copy: bool = True,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
+    isa: str | None = None,
+) -> Pairs:
+    """The pairs of two different rows that are each other's nearest, closest pair first; with
+    `other`, of a row and a row of the other set. It is what matchers call a cross check.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> left = np.array([[0, 0], [1, 0], [9, 9]], dtype=np.float32)
+    >>> right = np.array([[9, 8], [0, 1], [5, 5]], dtype=np.float32)
+    >>> distances, first, second = nf.mutual(left, right, metric="euclidean")
+    >>> first, second
+    (array([0, 2]), array([1, 0]))
+
+    Of rows that are equally near, the nearest is the one with the smaller id, so that a row is in
+    at most one pair. The other arguments are those of `knn`.
+    """
+    copies = Copies(copy, memory_limit)
+    question = ask_mutual(rows, other, metric, check_finite, copies)
+    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        return make_pairs(_core.mutual(*question, run))

@@ -1,4 +1,4 @@
-// knn, within, graph and pairs, and their plans.
+// knn, within, graph, pairs and mutual, and their plans.
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -8,6 +8,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nearfield/graph.hpp>
 #include <nearfield/knn.hpp>
+#include <nearfield/mutual.hpp>
 #include <nearfield/pairs.hpp>
 #include <nearfield/within.hpp>
 
@@ -76,6 +77,13 @@ void bind_options(nb::module_& module) {
           },
           nb::arg("radius").none(), nb::arg("count").none(), nb::arg("metric"),
           nb::arg("check_finite"));
+  nb::class_<MutualOptions>(module, "MutualOptions")
+      .def(
+          "__init__",
+          [](MutualOptions* self, std::string_view metric, bool check_finite) {
+            new (self) MutualOptions{.metric = parse_metric(metric), .check_finite = check_finite};
+          },
+          nb::arg("metric"), nb::arg("check_finite"));
 }
 
 nb::tuple run_knn(const Rows& queries, const Rows& base, const KnnOptions& options,
@@ -100,16 +108,27 @@ nb::tuple run_within(const Rows& queries, const Rows& base, const WithinOptions&
                         to_python(found.stats));
 }
 
-// One set if `second` is null, else two.
-nb::tuple run_pairs(const Rows& first, const Rows* second, const PairsOptions& options,
-                    const Run& run) {
-  Pairs found = run_call(run, [&](const Context& context) {
-    return second == nullptr ? pairs(first.source(), options, context)
-                             : pairs(first.source(), second->source(), options, context);
-  });
+nb::tuple to_python(Pairs found) {
   return nb::make_tuple(take(std::move(found.first)), take(std::move(found.second)),
                         take(std::move(found.distances)), take(std::move(found.keys)), found.exact,
                         to_python(found.stats));
+}
+
+// Here and below: one set if `second` is null, else two.
+nb::tuple run_pairs(const Rows& first, const Rows* second, const PairsOptions& options,
+                    const Run& run) {
+  return to_python(run_call(run, [&](const Context& context) {
+    return second == nullptr ? pairs(first.source(), options, context)
+                             : pairs(first.source(), second->source(), options, context);
+  }));
+}
+
+nb::tuple run_mutual(const Rows& first, const Rows* second, const MutualOptions& options,
+                     const Run& run) {
+  return to_python(run_call(run, [&](const Context& context) {
+    return second == nullptr ? mutual(first.source(), options, context)
+                             : mutual(first.source(), second->source(), options, context);
+  }));
 }
 
 void bind_plans(nb::module_& module) {
@@ -133,6 +152,15 @@ void bind_plans(nb::module_& module) {
                              : plan_pairs(first.source(), second->source(), options, context));
       },
       nb::arg("first"), nb::arg("second").none(), nb::arg("options"), nb::arg("run"));
+  module.def(
+      "plan_mutual",
+      [](const Rows& first, const Rows* second, const MutualOptions& options, const Run& run) {
+        const Context context = run.context();
+        return to_python(second == nullptr
+                             ? plan_mutual(first.source(), options, context)
+                             : plan_mutual(first.source(), second->source(), options, context));
+      },
+      nb::arg("first"), nb::arg("second").none(), nb::arg("options"), nb::arg("run"));
 }
 
 }  // namespace
@@ -143,6 +171,8 @@ void bind_searches(nb::module_& module) {
   module.def("within", run_within);
   module.def("graph", run_graph);
   module.def("pairs", run_pairs, nb::arg("first"), nb::arg("second").none(), nb::arg("options"),
+             nb::arg("run"));
+  module.def("mutual", run_mutual, nb::arg("first"), nb::arg("second").none(), nb::arg("options"),
              nb::arg("run"));
   bind_plans(module);
 }

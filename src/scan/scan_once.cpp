@@ -67,7 +67,10 @@ class OnceScan {
         verifier_(verifier),
         sink_(sink),
         monitor_(monitor),
-        stripes_(grid.rows),
+        one_set_(sink.one_set()),
+        row_stripes_(grid.rows),
+        own_query_stripes_(one_set_ ? Range{} : grid.queries),
+        query_stripes_(one_set_ ? row_stripes_ : own_query_stripes_),
         scratch_(static_cast<std::size_t>(grid.threads)) {}
 
   ScanCounts run() {
@@ -76,7 +79,8 @@ class OnceScan {
     run_tasks(std::ssize(tiles), grid_.threads, [&](std::int64_t task, int worker) {
       const DefaultFloats floats;
       const Range queries = tiles[static_cast<std::size_t>(task)];
-      for (std::int64_t row = queries.begin; row < grid_.rows.end; row += grid_.row_tile) {
+      const std::int64_t first = one_set_ ? queries.begin : grid_.rows.begin;
+      for (std::int64_t row = first; row < grid_.rows.end; row += grid_.row_tile) {
         const Block block{queries, {row, std::min(row + grid_.row_tile, grid_.rows.end)}};
         run_block(block, scratch_[static_cast<std::size_t>(worker)]);
       }
@@ -91,33 +95,37 @@ class OnceScan {
 
  private:
   void run_block(const Block& block, Scratch& scratch) {
-    read_thresholds(block.queries, scratch.thresholds);
-    read_thresholds(block.rows, scratch.row_thresholds);
+    read_thresholds(block, scratch);
     filter_.survivors_of_both(block, scratch.thresholds, scratch.row_thresholds,
                               scratch.candidates);
-    if (block.rows.begin < block.queries.end) {
+    if (one_set_ && block.rows.begin < block.queries.end) {
       scratch.candidates.keep_if([](std::int64_t query, std::int64_t row) { return query < row; });
     }
-    const std::int64_t themselves =
-        std::max<std::int64_t>(std::min(block.rows.end, block.queries.end) - block.rows.begin, 0);
-    // Both orders, and a row with itself, as scan counts them.
-    const std::int64_t pairs = 2 * pairs_in(block, themselves) + themselves;
+    const std::int64_t pairs = one_set_ ? pairs_of_one_set(block) : 2 * block.pairs();
     scratch.counts.considered += pairs;
     scratch.counts.verified += scratch.candidates.size();
     if (scratch.candidates.size() > 0) consume(scratch);
     monitor_.advance(pairs);
   }
 
-  void read_thresholds(Range rows, std::vector<double>& out) {
-    out.resize(static_cast<std::size_t>(rows.size()));
-    stripes_.with(rows, [&] { sink_.thresholds(rows, out); });
+  void read_thresholds(const Block& block, Scratch& scratch) {
+    scratch.thresholds.resize(static_cast<std::size_t>(block.queries.size()));
+    scratch.row_thresholds.resize(static_cast<std::size_t>(block.rows.size()));
+    query_stripes_.with(block.queries,
+                        [&] { sink_.thresholds(block.queries, scratch.thresholds); });
+    row_stripes_.with(block.rows,
+                      [&] { sink_.row_thresholds(block.rows, scratch.row_thresholds); });
   }
 
-  // Pairs of a query and a row behind it; so many of the rows are queries of the block, the first.
-  static std::int64_t pairs_in(const Block& block, std::int64_t both) {
+  // A query and a row behind it in both orders, and a row with itself, as scan counts them. Rows
+  // that are queries of the block are its first.
+  static std::int64_t pairs_of_one_set(const Block& block) {
+    const std::int64_t both =
+        std::max<std::int64_t>(std::min(block.rows.end, block.queries.end) - block.rows.begin, 0);
     const std::int64_t before = block.rows.begin - block.queries.begin;
-    return both * before + both * (both - 1) / 2 +
-           block.queries.size() * (block.rows.size() - both);
+    const std::int64_t ordered =
+        both * before + both * (both - 1) / 2 + block.queries.size() * (block.rows.size() - both);
+    return 2 * ordered + both;
   }
 
   void consume(Scratch& scratch) {
@@ -132,9 +140,9 @@ class OnceScan {
     }
     const std::span<const double> keys =
         scratch.candidates.keyed() ? scratch.candidates.keys() : scratch.keys;
-    stripes_.with(block.queries, [&] { sink_.consume(scratch.candidates, keys); });
+    query_stripes_.with(block.queries, [&] { sink_.consume(scratch.candidates, keys); });
     monitor_.check();
-    stripes_.with(block.rows, [&] { sink_.consume_turned(scratch.candidates, keys); });
+    row_stripes_.with(block.rows, [&] { sink_.consume_turned(scratch.candidates, keys); });
   }
 
   const ScanGrid& grid_;
@@ -142,7 +150,10 @@ class OnceScan {
   const Verifier& verifier_;
   TwoSidedSink& sink_;
   Monitor& monitor_;
-  Stripes stripes_;
+  const bool one_set_;
+  Stripes row_stripes_;
+  Stripes own_query_stripes_;
+  Stripes& query_stripes_;  // those of the rows, if both are one set
   std::vector<Scratch> scratch_;
 };
 

@@ -33,9 +33,16 @@ class Sink {
   virtual void merge(Sink& twin, std::int64_t query) = 0;
 };
 
-// A sink of rows that are queries too.
+// A sink for the rows, too.
 class TwoSidedSink : public Sink {
  public:
+  // True if queries and rows are one set, each of which asks once; else rows ask beside the
+  // queries.
+  virtual bool one_set() const = 0;
+
+  // As thresholds, of rows: the key above which a query is of no use to each.
+  virtual void row_thresholds(Range rows, std::span<double> out) const = 0;
+
   // As consume, from the other side: each candidate's query is found by its row.
   virtual void consume_turned(const Candidates& candidates, std::span<const double> keys) = 0;
 };

@@ -23,6 +23,8 @@ class TopKSink final : public TwoSidedSink {
   void consume(const Candidates& candidates, std::span<const double> keys) override;
   // Not of one that goes on where another ended: pairs then differ from side to side.
   TwoSidedSink* two_sided() override { return after_.empty() ? this : nullptr; }
+  bool one_set() const override { return true; }
+  void row_thresholds(Range rows, std::span<double> out) const override { thresholds(rows, out); }
   void consume_turned(const Candidates& candidates, std::span<const double> keys) override;
 
   std::unique_ptr<Sink> twin() const override;

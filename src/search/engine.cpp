@@ -117,7 +117,6 @@ Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) 
     take(batch, *sink);
     first = batch.end;
   } while (first < input_.queries.rows());
-  monitor.finish();
   return {plan_, counts_.considered, counts_.verified, monitor.seconds()};
 }
 
@@ -143,12 +142,16 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
   }
 }
 
-// Whether all rows meet all others at once, so that one look at a pair serves both.
-bool Engine::meets_once(const ScanGrid& grid, const Filter& filter, Sink& sink) const {
-  return &input_.queries == &input_.base && input_.meets == Meets::other_rows &&
-         input_.filter.kind() == RowFilter::Kind::all &&
-         grid.queries.size() == input_.base.rows() && grid.rows.size() == input_.base.rows() &&
-         filter.two_sided() != nullptr && sink.two_sided() != nullptr;
+// Whether all rows meet all queries at once and ask too, so that one look at a pair serves both.
+bool Engine::serves_both(const ScanGrid& grid, const Filter& filter, Sink& sink) const {
+  const TwoSidedSink* both = sink.two_sided();
+  if (both == nullptr || filter.two_sided() == nullptr ||
+      input_.filter.kind() != RowFilter::Kind::all ||
+      grid.queries.size() != input_.queries.rows() || grid.rows.size() != input_.base.rows()) {
+    return false;
+  }
+  return both->one_set() ? &input_.queries == &input_.base && input_.meets == Meets::other_rows
+                         : input_.meets == Meets::every_row;
 }
 
 void Engine::run_chunk(const Piece& queries, const Piece& base, Sink& sink, Monitor& monitor) {
@@ -162,10 +165,10 @@ void Engine::run_chunk(const Piece& queries, const Piece& base, Sink& sink, Moni
                       .first_row_tile = first_row_tile_,
                       .row_parts = plan_.row_parts,
                       .threads = plan_.threads};
+  served_both_ = serves_both(grid, filter, sink);
   const ScanCounts counts =
-      meets_once(grid, filter, sink)
-          ? scan_once(grid, *filter.two_sided(), verifier, *sink.two_sided(), monitor)
-          : scan(grid, allowed_, filter, verifier, sink, monitor);
+      served_both_ ? scan_once(grid, *filter.two_sided(), verifier, *sink.two_sided(), monitor)
+                   : scan(grid, allowed_, filter, verifier, sink, monitor);
   counts_.considered += counts.considered;
   counts_.verified += counts.verified;
 }

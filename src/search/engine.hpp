@@ -57,15 +57,16 @@ class Engine {
   using TakeSink = std::function<void(Range queries, Sink& sink)>;
 
   // For each batch of queries: a new sink, the whole base through it, and the full sink to `take`.
-  // Ends the monitor.
   Stats run(Monitor& monitor, const MakeSink& make, const TakeSink& take);
 
   // After a run.
   bool exact() const { return exact_; }
+  // The sink was two-sided and has heard from both sides.
+  bool served_both() const { return served_both_; }
 
  private:
   void run_batch(Range batch, Sink& sink, Monitor& monitor);
-  bool meets_once(const ScanGrid& grid, const Filter& filter, Sink& sink) const;
+  bool serves_both(const ScanGrid& grid, const Filter& filter, Sink& sink) const;
   void run_chunk(const Piece& queries, const Piece& base, Sink& sink, Monitor& monitor);
   void check(MatrixView rows, std::int64_t first, std::string_view what,
              const Monitor& monitor) const;
@@ -76,6 +77,7 @@ class Engine {
   RowSet allowed_ = RowSet::all();
   std::unique_ptr<FilterMaker> filter_;
   bool exact_ = true;
+  bool served_both_ = false;
   Plan plan_;
   std::int64_t first_row_tile_ = 1;
   ScanCounts counts_;

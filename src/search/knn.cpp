@@ -111,6 +111,7 @@ Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions&
           write_results(batch, static_cast<TopKSink&>(sink), options.metric, engine.plan().threads,
                         monitor, result);
         });
+    monitor.finish();
     result.exact = engine.exact();
     return result;
   });

@@ -7,18 +7,18 @@
 #include "core/float_environment.hpp"
 #include "scan/pair_sink.hpp"
 #include "search/engine.hpp"
+#include "search/pair_results.hpp"
 #include "search/radius.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kResultBytes = 2 * sizeof(std::int64_t) + sizeof(double) + sizeof(float);
 // A found pair at its most: in the collection, grown by doubling, and in the result.
-constexpr std::int64_t kBytesPerFound = 2 * sizeof(KeyedPair) + kResultBytes;
+constexpr std::int64_t kBytesPerFound = 2 * sizeof(KeyedPair) + kPairResultBytes;
 
 // More than all of the above, so that no sum of bytes below overflows.
 constexpr std::int64_t kMostBytesPerPair = 128;
-static_assert(3 * sizeof(KeyedPair) + kResultBytes < kMostBytesPerPair);
+static_assert(3 * sizeof(KeyedPair) + kPairResultBytes < kMostBytesPerPair);
 
 constexpr const char* kAdvice = "ask for a smaller radius or count";
 
@@ -33,7 +33,7 @@ class PairSearch {
     if (options.count) most_ = std::min(*options.count, engine_.pairs());
     const std::int64_t most = most_.value_or(0);
     checked_mul(most, kMostBytesPerPair, "bytes of the pairs");
-    engine_.plan({.shared = PairCollection::bytes(most), .result = most * kResultBytes},
+    engine_.plan({.shared = PairCollection::bytes(most), .result = most * kPairResultBytes},
                  options.count ? "closest pairs" : "all pairs within the radius", default_tuning());
   }
   PairSearch(const PairSearch&) = delete;
@@ -52,7 +52,8 @@ class PairSearch {
     result.stats = engine_.run(
         monitor, [&](Range) { return std::make_unique<PairSink>(collection); },
         [](Range, Sink&) {});
-    append(collection.finish(), monitor, result);
+    append_pairs(collection.finish(), options_.metric, monitor, result);
+    monitor.finish();
     result.exact = engine_.exact();
     return result;
   }
@@ -72,21 +73,6 @@ class PairSearch {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const bool similarity = info(options_.metric).reported == Reported::similarity;
     return {options_.metric, options_.radius.value_or(similarity ? -kInfinity : kInfinity)};
-  }
-
-  void append(std::span<const KeyedPair> found, const Monitor& monitor, Pairs& result) const {
-    constexpr std::size_t kPerCheck = 1 << 16;
-    result.first.reserve(found.size());
-    result.second.reserve(found.size());
-    result.keys.reserve(found.size());
-    result.distances.reserve(found.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (i % kPerCheck == 0) monitor.check();
-      result.first.push_back(found[i].first);
-      result.second.push_back(found[i].second);
-      result.keys.push_back(found[i].key);
-      result.distances.push_back(static_cast<float>(reported_value(options_.metric, found[i].key)));
-    }
   }
 
   const PairsOptions& options_;

@@ -62,6 +62,7 @@ Ranges within(const RowSource& queries, const RowSource& base, const WithinOptio
         [&](Range batch, Sink& sink) {
           append(batch, static_cast<RangeSink&>(sink), options.metric, radius, monitor, result);
         });
+    monitor.finish();
     result.exact = engine.exact();
     return result;
   });

@@ -10,6 +10,7 @@ SEARCHES = {
     "graph": ["--base", "b.fbin", "-k", 3],
     "range": ["--queries", "q.fbin", "--base", "b.fbin", "--radius", 5],
     "pairs": ["--base", "b.fbin", "--count", 7],
+    "mutual": ["--queries", "q.fbin", "--base", "b.fbin"],
     "groundtruth": ["--queries", "q.fbin", "--base", "b.fbin"],
 }
 

@@ -7,7 +7,7 @@ import unittest
 
 from support import NEARFIELD, CommandLine, write_bin
 
-SEARCHES = ["knn", "graph", "range", "pairs", "groundtruth"]
+SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "groundtruth"]
 COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, "eval", "plan", "completion"]]
 COMMANDS += [["plan", name] for name in SEARCHES]
 COMMANDS += [["completion", shell] for shell in ("bash", "zsh", "fish")]
@@ -39,8 +39,8 @@ class Help(CommandLine):
                 for code in "0 done", "1 error", "2 usage", "3 deadline", "4 memory", "5 recall", \
                         "130 cancel":
                     self.assertIn(code, example[2])
-        for name in "b.f16bin", "ids.ibin", "d.fbin", "graph.csv", "ids.npy", "offsets.npy", "pairs.csv", \
-                "truth.bin":
+        for name in "b.f16bin", "ids.ibin", "d.fbin", "graph.csv", "ids.npy", "offsets.npy", \
+                "pairs.csv", "matches.csv", "truth.bin":
             self.assertTrue(self.path(name).exists(), name)
 
     def test_names_the_metrics(self):

@@ -97,5 +97,22 @@ TEST(Operations, WithinAndPairsEqualTheOracle) {
   }
 }
 
+TEST(Operations, MutualEqualsTheOracle) {
+  for (const Searched& s : everything()) {
+    const Matrix first = s.rows(37, 1);
+    const Matrix second = s.rows(45, 2);
+    const oracle::PairAnswer want_one = oracle::mutual(second, second, true, s.metric);
+    const oracle::PairAnswer want_two = oracle::mutual(first, second, false, s.metric);
+    for (const Isa isa : available_isas()) {
+      const MutualOptions options{.metric = s.metric};
+      EXPECT_EQ(mismatch(mutual(second, options, forced(isa)), want_one, "mutual of one set"), "")
+          << where(s, isa);
+      EXPECT_EQ(
+          mismatch(mutual(first, second, options, forced(isa)), want_two, "mutual of two sets"), "")
+          << where(s, isa);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nearfield::contract

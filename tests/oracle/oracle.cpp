@@ -317,6 +317,19 @@ void append(Answer& answer, const std::vector<KeyAndId>& found, MetricSpec metri
   answer.counts.push_back(count);
 }
 
+using KeyAndRows = std::tuple<double, std::int64_t, std::int64_t>;
+
+PairAnswer answer_of(const std::vector<KeyAndRows>& pairs, MetricSpec metric) {
+  PairAnswer answer;
+  for (const auto& [key, i, j] : pairs) {
+    answer.first.push_back(i);
+    answer.second.push_back(j);
+    answer.keys.push_back(key);
+    answer.distances.push_back(static_cast<float>(reported(metric, key)));
+  }
+  return answer;
+}
+
 }  // namespace
 
 bool knows(MetricSpec metric) {
@@ -373,7 +386,7 @@ RangeAnswer within(MatrixView queries, MatrixView base, double radius, const Knn
 PairAnswer pairs(MatrixView first, MatrixView second, bool one_set, const PairsOptions& options) {
   const std::vector<Row> first_rows = decode(first);
   const std::vector<Row> second_rows = decode(second);
-  std::vector<std::tuple<double, std::int64_t, std::int64_t>> all;
+  std::vector<KeyAndRows> all;
   for (std::size_t i = 0; i < first_rows.size(); ++i) {
     for (std::size_t j = one_set ? i + 1 : 0; j < second_rows.size(); ++j) {
       if (!first_rows[i].finite || !second_rows[j].finite) {
@@ -389,14 +402,25 @@ PairAnswer pairs(MatrixView first, MatrixView second, bool one_set, const PairsO
   if (options.count && *options.count < static_cast<std::int64_t>(all.size())) {
     all.resize(static_cast<std::size_t>(*options.count));
   }
-  PairAnswer answer;
-  for (const auto& [key, i, j] : all) {
-    answer.first.push_back(i);
-    answer.second.push_back(j);
-    answer.keys.push_back(key);
-    answer.distances.push_back(static_cast<float>(reported(options.metric, key)));
+  return answer_of(all, options.metric);
+}
+
+PairAnswer mutual(MatrixView first, MatrixView second, bool one_set, MetricSpec metric) {
+  KnnOptions nearest;
+  nearest.k = 1;
+  nearest.metric = metric;
+  nearest.exclude_self = one_set;
+  const Answer of_first = oracle::knn(first, second, nearest);
+  const Answer of_second = oracle::knn(second, first, nearest);
+  std::vector<KeyAndRows> agreed;
+  for (std::int64_t i = 0; i < first.rows(); ++i) {
+    const std::int64_t j = of_first.ids[static_cast<std::size_t>(i)];
+    if (j >= 0 && of_second.ids[static_cast<std::size_t>(j)] == i && (!one_set || i < j)) {
+      agreed.emplace_back(of_first.keys[static_cast<std::size_t>(i)], i, j);
+    }
   }
-  return answer;
+  std::sort(agreed.begin(), agreed.end());
+  return answer_of(agreed, metric);
 }
 
 }  // namespace nearfield::oracle

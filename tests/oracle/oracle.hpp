@@ -53,4 +53,7 @@ struct PairAnswer {
 // one_set: both are the same rows, and each pair comes once.
 PairAnswer pairs(MatrixView first, MatrixView second, bool one_set, const PairsOptions& options);
 
+// What mutual must find.
+PairAnswer mutual(MatrixView first, MatrixView second, bool one_set, MetricSpec metric);
+
 }  // namespace nearfield::oracle

@@ -63,6 +63,20 @@ def test_pairs_of_one_set_and_of_two() -> None:
         nf.pairs(rows)
 
 
+def test_mutual_of_one_set_and_of_two() -> None:
+    rows, other = integers(40, 3), integers(30, 3, seed=2)
+    of_rows, of_other = nf.knn(rows, other, 1).ids.ravel(), nf.knn(other, rows, 1).ids.ravel()
+    found = nf.mutual(rows, other)
+    agreed = {(i, j) for i, j in enumerate(of_rows) if of_other[j] == i}
+    assert agreed == set(zip(found.first, found.second, strict=True))
+    assert (np.diff(found.keys) >= 0).all()
+    assert found.exact
+    nearest = nf.graph(rows, 1).ids.ravel()
+    found = nf.mutual(rows, metric="sqeuclidean")
+    agreed = {(i, j) for i, j in enumerate(nearest) if nearest[j] == i and i < j}
+    assert agreed == set(zip(found.first, found.second, strict=True))
+
+
 def test_cursor_goes_on_where_it_was() -> None:
     queries, base = integers(4, 3, seed=2), integers(100, 3)
     cursor = nf.KnnCursor(queries, base, "l1", filter=np.arange(100) % 2 == 0)
@@ -151,6 +165,7 @@ def test_plans_take_the_arguments_of_their_searches() -> None:
         (nf.plan_within, nf.within),
         (nf.plan_graph, nf.graph),
         (nf.plan_pairs, nf.pairs),
+        (nf.plan_mutual, nf.mutual),
     ):
         assert signature(plan).parameters == signature(search).parameters
 
