@@ -124,7 +124,7 @@ def plan_mutual(
     progress: Progress = None,
     isa: str | None = None,
 ) -> Plan:
-    """What `mutual` would do. Of two sets a pair counts twice: it is asked about from both sides."""
+    """What `mutual` would do. Of two sets each pair counts twice: once from either side."""
     copies = Copies(copy, memory_limit, for_plan=True)
     question = ask_mutual(rows, other, metric, check_finite, copies)
     with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:

@@ -42,4 +42,16 @@ nb::tuple to_python(Neighbors&& found) {
                         found.exact, to_python(found.stats));
 }
 
+nb::tuple to_python(Ranges&& found) {
+  return nb::make_tuple(take(std::move(found.offsets)), take(std::move(found.ids)),
+                        take(std::move(found.distances)), take(std::move(found.keys)), found.exact,
+                        to_python(found.stats));
+}
+
+nb::tuple to_python(Pairs&& found) {
+  return nb::make_tuple(take(std::move(found.first)), take(std::move(found.second)),
+                        take(std::move(found.distances)), take(std::move(found.keys)), found.exact,
+                        to_python(found.stats));
+}
+
 }  // namespace nearfield::python

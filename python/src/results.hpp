@@ -44,5 +44,7 @@ nb::dict to_python(const Stats& stats);
 
 // The fields of the class of the same name in nearfield, in order.
 nb::tuple to_python(Neighbors&& found);
+nb::tuple to_python(Ranges&& found);
+nb::tuple to_python(Pairs&& found);
 
 }  // namespace nearfield::python

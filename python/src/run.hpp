@@ -56,29 +56,41 @@ class ProgressRelay {
   std::int64_t passed_on_ = -1;
 };
 
+// What a call has beside its work. Begins and ends with the GIL.
+struct Watched {
+  explicit Watched(const Run& run)
+      : context(run.context()), running(context.cancel), relay(run.progress()) {
+    if (!run.progress().is_none()) {
+      context.progress = [this](const Progress& progress) { relay.store(progress); };
+    }
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+  Context context;
+  RunningCall running;
+  ProgressRelay relay;
+};
+
 // `call(context)` runs in a thread of its own, without the GIL. The calling thread waits: signals
 // are handled in Python's main thread only, and the progress callable belongs to the caller's
 // thread. What a signal handler or the callable raises ends the call and is thrown from here.
 // `on_poll(context)` is called in between, without the GIL.
 template <class Call, class OnPoll>
 auto run_call(const Run& run, const Call& call, const OnPoll& on_poll) {
-  Context context = run.context();
-  const RunningCall running(context.cancel);
-  ProgressRelay relay(run.progress());
-  if (!run.progress().is_none()) {
-    context.progress = [&relay](const Progress& progress) { relay.store(progress); };
-  }
-  auto found = std::async(std::launch::async, [&] { return call(std::as_const(context)); });
+  Watched watched(run);
+  const Context& context = watched.context;
+  auto found = std::async(std::launch::async, [&] { return call(context); });
   {
     const nb::gil_scoped_release released;
     while (found.wait_for(kPoll) != std::future_status::ready) {
-      on_poll(std::as_const(context));
+      on_poll(context);
       try {
         const nb::gil_scoped_acquire acquired;
         if (PyErr_CheckSignals() != 0) {
           throw nb::python_error();
         }
-        relay.pass_on();
+        watched.relay.pass_on();
       } catch (...) {
         context.cancel.cancel();
         found.wait();
@@ -87,7 +99,19 @@ auto run_call(const Run& run, const Call& call, const OnPoll& on_poll) {
     }
   }
   auto result = found.get();
-  relay.pass_on();
+  watched.relay.pass_on();
+  return result;
+}
+
+// The same in the calling thread, where no signal is heard: for what takes a few milliseconds.
+template <class Call>
+auto run_short_call(const Run& run, const Call& call) {
+  Watched watched(run);
+  auto result = [&] {
+    const nb::gil_scoped_release released;
+    return call(std::as_const(watched.context));
+  }();
+  watched.relay.pass_on();
   return result;
 }
 

@@ -86,38 +86,48 @@ void bind_options(nb::module_& module) {
           nb::arg("metric"), nb::arg("check_finite"));
 }
 
+// Whether a search takes no more than about 10 ms: so many values, none of which has a power to
+// take, and all of them in memory. A thread of its own would cost as much as 200,000 values.
+bool is_short(const RowSource& queries, const RowSource& base, MetricSpec metric) {
+  constexpr double kMostValues = 1 << 24;
+  const double values = static_cast<double>(queries.rows()) * static_cast<double>(base.rows()) *
+                        static_cast<double>(base.cols());
+  return values <= kMostValues && metric.metric != Metric::lp && queries.in_memory() &&
+         base.in_memory();
+}
+
+template <class Search>
+auto run_search(const Run& run, const Rows& queries, const Rows& base, MetricSpec metric,
+                const Search& search) {
+  return is_short(queries.source(), base.source(), metric) ? run_short_call(run, search)
+                                                           : run_call(run, search);
+}
+
 nb::tuple run_knn(const Rows& queries, const Rows& base, const KnnOptions& options,
                   const Run& run) {
-  return to_python(run_call(run, [&](const Context& context) {
+  return to_python(run_search(run, queries, base, options.metric, [&](const Context& context) {
     return knn(queries.source(), base.source(), options, context);
   }));
 }
 
 nb::tuple run_graph(const Rows& rows, const GraphOptions& options, const Run& run) {
-  return to_python(run_call(
-      run, [&](const Context& context) { return graph(rows.source(), options, context); }));
+  return to_python(run_search(run, rows, rows, options.metric, [&](const Context& context) {
+    return graph(rows.source(), options, context);
+  }));
 }
 
 nb::tuple run_within(const Rows& queries, const Rows& base, const WithinOptions& options,
                      const Run& run) {
-  Ranges found = run_call(run, [&](const Context& context) {
+  return to_python(run_search(run, queries, base, options.metric, [&](const Context& context) {
     return within(queries.source(), base.source(), options, context);
-  });
-  return nb::make_tuple(take(std::move(found.offsets)), take(std::move(found.ids)),
-                        take(std::move(found.distances)), take(std::move(found.keys)), found.exact,
-                        to_python(found.stats));
-}
-
-nb::tuple to_python(Pairs found) {
-  return nb::make_tuple(take(std::move(found.first)), take(std::move(found.second)),
-                        take(std::move(found.distances)), take(std::move(found.keys)), found.exact,
-                        to_python(found.stats));
+  }));
 }
 
 // Here and below: one set if `second` is null, else two.
 nb::tuple run_pairs(const Rows& first, const Rows* second, const PairsOptions& options,
                     const Run& run) {
-  return to_python(run_call(run, [&](const Context& context) {
+  const Rows& other = second == nullptr ? first : *second;
+  return to_python(run_search(run, first, other, options.metric, [&](const Context& context) {
     return second == nullptr ? pairs(first.source(), options, context)
                              : pairs(first.source(), second->source(), options, context);
   }));
@@ -125,7 +135,8 @@ nb::tuple run_pairs(const Rows& first, const Rows* second, const PairsOptions& o
 
 nb::tuple run_mutual(const Rows& first, const Rows* second, const MutualOptions& options,
                      const Run& run) {
-  return to_python(run_call(run, [&](const Context& context) {
+  const Rows& other = second == nullptr ? first : *second;
+  return to_python(run_search(run, first, other, options.metric, [&](const Context& context) {
     return second == nullptr ? mutual(first.source(), options, context)
                              : mutual(first.source(), second->source(), options, context);
   }));
