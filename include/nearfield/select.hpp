@@ -91,7 +91,9 @@ struct Selected {
 // where k is above half a million.
 //
 // For k below a 64th of a row it takes about as long as reading the values; sorted, equal or
-// missing values take no longer by much.
+// missing values take no longer by much, unless many are equal and have ids, all of which are then
+// read too. For larger k it takes less time than std::nth_element over pairs of value and id, and
+// std::sort of the first k if they are sorted.
 Selected select_k(ValuesView values, const SelectOptions& options = {},
                   const Context& context = {});
 

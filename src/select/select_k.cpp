@@ -9,11 +9,13 @@
 #include "core/checked.hpp"
 #include "core/fill.hpp"
 #include "core/float_environment.hpp"
+#include "core/make_room.hpp"
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
+#include "select/keep_first.hpp"
 #include "select/select_part.hpp"
-#include "select/sort_pairs.hpp"
+#include "select/sort_items.hpp"
 #include "select/value_kernels.hpp"
 
 namespace nearfield {
@@ -33,13 +35,6 @@ constexpr std::int64_t kPartPerK = 256;
 constexpr std::int64_t kPairBytes = sizeof(Neighbor);
 constexpr std::int64_t kWorkerBytes = 1024;  // of a thread or a part, whatever the shapes
 constexpr std::int64_t kCallBytes = 4096;    // of the call: names, tasks
-
-// Keeps the first k, in any order.
-void keep_first(std::vector<Neighbor>& pairs, std::int64_t k) {
-  if (std::ssize(pairs) <= k) return;
-  std::nth_element(pairs.begin(), pairs.begin() + (k - 1), pairs.end());
-  pairs.resize(static_cast<std::size_t>(k));
-}
 
 // One call. Most rows are whole tasks' work; the last few, where there would be too few for all
 // threads, are cut into parts, whose first k are merged.
@@ -248,10 +243,19 @@ class Selection {
     monitor.check();
   }
 
+  void sort(std::vector<Neighbor>& pairs, std::vector<Neighbor>& spare) const {
+    if (std::ssize(pairs) >= kRadixFrom) make_room(spare, pairs.size());
+    if (values_.dtype() == DType::f32) {
+      sort_items<float, Neighbor>(pairs, spare);
+    } else {
+      sort_items<double, Neighbor>(pairs, spare);
+    }
+  }
+
   // Of the pairs found, the first k.
   void write_row(std::int64_t row, std::vector<Neighbor> best, std::vector<Neighbor>& spare) {
     if (options_.sorted) {
-      sort_pairs(values_.dtype(), best, spare);
+      sort(best, spare);
       best.resize(std::min(best.size(), static_cast<std::size_t>(kept_)));
     } else {
       keep_first(best, kept_);

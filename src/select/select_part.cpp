@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/checked.hpp"
+#include "select/keep_first.hpp"
 #include "select/threshold.hpp"
 #include "select/top_k.hpp"
 
@@ -19,6 +20,8 @@ constexpr std::int64_t kFewPerK = 64;
 // Values between two looks at the threshold: few enough that their positions stay in L1.
 constexpr std::int64_t kStep = 1 << 12;
 static_assert(kStep % kMostBlock == 0);
+// Of `Cut`, which copies what it keeps of a step: that stays in L1 too.
+constexpr std::int64_t kCutStep = 1 << 10;
 // A chunk has four groups for each of the k, so that the k-th of their firsts lets only few more
 // than k values pass. At least so many bytes: few rows have a second chunk, and it is still in L2
 // when the groups in time are looked at again.
@@ -39,12 +42,18 @@ std::int64_t chunk_of(const PartShape& shape) {
   return std::min(all, round_up(std::max(least, kChunkPerK * shape.k), kStep));
 }
 
-std::int64_t step_of(const PartShape& shape) { return std::min(kStep, shape.count); }
+std::int64_t step_of(const PartShape& shape, std::int64_t most) {
+  return std::min(most, shape.count);
+}
+
+template <class T>
+double key_of(const PartShape& shape, T value) {
+  return static_cast<double>(shape.largest ? -value : value);
+}
 
 template <class T>
 Neighbor pair_of(const PartShape& shape, const Part& part, std::int64_t i) {
-  const T value = reinterpret_cast<const T*>(part.values)[i];
-  return {static_cast<double>(shape.largest ? -value : value), part.id(i)};
+  return {key_of(shape, reinterpret_cast<const T*>(part.values)[i]), part.id(i)};
 }
 
 template <class T>
@@ -56,12 +65,13 @@ class Filter : public PartSelector {
         thresholds_(kernels, shape.largest),
         chunk_(chunk_of(shape)),
         firsts_(static_cast<std::size_t>(chunk_ / kGroup)),
-        positions_(static_cast<std::size_t>(step_of(shape))) {}
+        positions_(static_cast<std::size_t>(step_of(shape, kStep))) {}
 
   static PartBytes bytes(const PartShape& shape) {
     const auto firsts = chunk_of(shape) / kGroup * static_cast<std::int64_t>(sizeof(T));
     return {TopK<Neighbor>::most_held(shape.k) * kPairBytes,
-            firsts + step_of(shape) * kPositionBytes + ThresholdFinder<T>::bytes(chunk_of(shape))};
+            firsts + step_of(shape, kStep) * kPositionBytes +
+                ThresholdFinder<T>::bytes(chunk_of(shape))};
   }
 
   std::vector<Neighbor> select(const Part& part, Pace& pace) override {
@@ -151,6 +161,13 @@ class Filter : public PartSelector {
   std::vector<std::uint32_t> positions_;
 };
 
+// The id of a value that equals the k-th.
+struct Tie {
+  std::int64_t key;
+
+  friend bool operator<(const Tie& a, const Tie& b) { return a.key < b.key; }
+};
+
 template <class T>
 class Cut : public PartSelector {
  public:
@@ -158,13 +175,16 @@ class Cut : public PartSelector {
       : shape_(shape),
         kernels_(kernels),
         thresholds_(kernels, shape.largest),
-        positions_(static_cast<std::size_t>(step_of(shape))) {}
+        positions_(static_cast<std::size_t>(step_of(shape, kCutStep))),
+        kept_(static_cast<std::size_t>(step_of(shape, kCutStep))),
+        aside_(static_cast<std::size_t>(step_of(shape, kCutStep))) {}
 
   static PartBytes bytes(const PartShape& shape) {
-    const std::int64_t kept = std::min(shape.k, shape.count);
-    const std::int64_t ties = shape.has_ids ? TopK<Neighbor>::most_held(kept) : 0;
-    return {kept * kPairBytes, ThresholdFinder<T>::bytes(shape.count) +
-                                   step_of(shape) * kPositionBytes + ties * kPairBytes};
+    const std::int64_t ties = shape.has_ids ? most_ties(shape) : 0;
+    return {std::min(shape.k, shape.count) * kPairBytes,
+            ThresholdFinder<T>::bytes(shape.count) +
+                step_of(shape, kCutStep) * (kPositionBytes + kPairBytes + kTieBytes) +
+                ties * kTieBytes};
   }
 
   std::vector<Neighbor> select(const Part& part, Pace& pace) override {
@@ -173,54 +193,83 @@ class Cut : public PartSelector {
         thresholds_.exact({values, static_cast<std::size_t>(part.count)}, shape_.k, pace);
     std::vector<Neighbor> found;
     found.reserve(static_cast<std::size_t>(std::min(shape_.k, part.count)));
-    Ties ties(threshold);
-    for (std::int64_t begin = 0; begin < part.count; begin += kStep) {
-      const std::int64_t size = std::min(kStep, part.count - begin);
-      if (std::ssize(found) < shape_.k) keep(part, begin, size, ties, found);
+    std::int64_t in_order = shape_.has_ids ? 0 : threshold.ties;
+    for (std::int64_t begin = 0; begin < part.count; begin += kCutStep) {
+      const std::int64_t size = std::min(kCutStep, part.count - begin);
+      if (std::ssize(found) < shape_.k) keep(part, begin, size, threshold, in_order, found);
       pace.advance(size);
     }
-    const std::span<const Neighbor> first_ties = ties.best.unsorted();
-    found.insert(found.end(), first_ties.begin(), first_ties.end());
+    append_ties(threshold, found);
     return found;
   }
 
  private:
-  // Of values that equal the k-th, those with the smaller ids.
-  struct Ties {
-    explicit Ties(const Threshold<T>& threshold)
-        : last(threshold.last),
-          all(threshold.ties == Threshold<T>::kAllTies),
-          left(threshold.ties),
-          best(all ? 0 : threshold.ties) {}
+  static constexpr std::int64_t kTieBytes = sizeof(Tie);
 
-    const T last;
-    const bool all;
-    std::int64_t left;    // without ids: the first columns
-    TopK<Neighbor> best;  // with ids
-  };
+  // Put aside, before those that come too late are dropped.
+  static std::int64_t most_ties(const PartShape& shape) {
+    return std::min(shape.count, 2 * shape.k + step_of(shape, kCutStep));
+  }
 
-  void keep(const Part& part, std::int64_t begin, std::int64_t size, Ties& ties,
-            std::vector<Neighbor>& found) {
+  // What comes before the k-th value. Of those that equal it the next `in_order`, which falls, or
+  // where ids decide none: they are put aside. No branch depends on a value, since any that equal
+  // it in no order would be mispredicted half the time.
+  void keep(const Part& part, std::int64_t begin, std::int64_t size, const Threshold<T>& threshold,
+            std::int64_t& in_order, std::vector<Neighbor>& found) {
     const T* const values = reinterpret_cast<const T*>(part.values) + begin;
-    const std::int64_t count = kernels_.find(values, size, ties.last, nullptr, positions_.data());
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t position = positions_[static_cast<std::size_t>(i)];
-      const Neighbor pair = pair_of<T>(shape_, part, begin + position);
-      if (ties.all || values[position] != ties.last) {
-        found.push_back(pair);
-      } else if (shape_.has_ids) {
-        ties.best.offer(pair);
-      } else if (ties.left > 0) {
-        --ties.left;
-        found.push_back(pair);
+    const std::int64_t count =
+        kernels_.find(values, size, threshold.last, nullptr, positions_.data());
+    const std::span positions(positions_.data(), static_cast<std::size_t>(count));
+    const bool all = threshold.ties == Threshold<T>::kAllTies;
+    const double tied =
+        all ? std::numeric_limits<double>::quiet_NaN() : key_of(shape_, threshold.last);
+    Neighbor* kept = kept_.data();
+    if (shape_.has_ids && !all) {
+      Tie* aside = aside_.data();
+      for (const std::uint32_t position : positions) {
+        const Neighbor pair = pair_of<T>(shape_, part, begin + position);
+        const bool tie = pair.key >= tied;
+        *kept = pair;
+        kept += !tie;
+        *aside = {pair.id};
+        aside += tie;
       }
+      put_aside({aside_.data(), aside}, threshold.ties);
+    } else {
+      std::int64_t left = in_order;
+      for (const std::uint32_t position : positions) {
+        const Neighbor pair = pair_of<T>(shape_, part, begin + position);
+        const bool tie = pair.key >= tied;
+        *kept = pair;
+        kept += !tie | (left > 0);
+        left -= tie;
+      }
+      in_order = left;
     }
+    found.insert(found.end(), kept_.data(), kept);
+  }
+
+  void put_aside(std::span<const Tie> some, std::int64_t wanted) {
+    if (some.empty()) return;
+    ties_.reserve(static_cast<std::size_t>(most_ties(shape_)));
+    if (std::ssize(ties_) + std::ssize(some) > most_ties(shape_)) keep_first(ties_, wanted);
+    ties_.insert(ties_.end(), some.begin(), some.end());
+  }
+
+  // Those with the smaller ids.
+  void append_ties(const Threshold<T>& threshold, std::vector<Neighbor>& found) {
+    keep_first(ties_, threshold.ties);
+    for (const Tie& tie : ties_) found.push_back({key_of(shape_, threshold.last), tie.key});
+    ties_.clear();
   }
 
   const PartShape shape_;
   const ValueKernels<T>& kernels_;
   ThresholdFinder<T> thresholds_;
-  std::vector<std::uint32_t> positions_;
+  std::vector<std::uint32_t> positions_;  // of a step, as the next two
+  std::vector<Neighbor> kept_;
+  std::vector<Tie> aside_;
+  std::vector<Tie> ties_;  // of the part
 };
 
 template <class T>

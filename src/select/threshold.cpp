@@ -80,6 +80,7 @@ T ThresholdFinder<T>::near(std::span<const T> values, std::int64_t k) const {
 
 template <class T>
 Threshold<T> ThresholdFinder<T>::exact(std::span<const T> values, std::int64_t k, Pace& pace) {
+  if (std::ssize(values) <= k) return {end(), Threshold<T>::kAllTies};
   if (std::ssize(values) >= kSampleFrom) {
     return narrow(values, k, sampled_range(values, k), pace);
   }
@@ -169,7 +170,14 @@ Threshold<T> ThresholdFinder<T>::narrow(std::span<const T> values, std::int64_t 
     if (guess.last == everything().last) return {end(), Threshold<T>::kAllTies};
     return of_all({static_cast<Ordinal>(guess.last + 1), everything().last, in_time});
   }
-  if (!copied.complete) return of_all({guess.first, guess.last, copied.before});
+  if (!copied.complete) {
+    // So many in range are mostly a few values, and the k-th is where the sample has its ends.
+    const std::int64_t to_first = count(values, at(guess.first), pace);
+    if (to_first >= k) return {at(guess.first), k - copied.before};
+    const std::int64_t to_last = count(values, before(at(guess.last)), pace);
+    if (to_last < k) return {at(guess.last), k - to_last};
+    return of_all({static_cast<Ordinal>(guess.first + 1), guess.last, to_first});
+  }
   const std::span<const T> between(scratch_.data(), static_cast<std::size_t>(copied.in_range));
   return bisect({guess.first, guess.last, 0}, k - copied.before, k - copied.before,
                 [&](T last) { return count(between, last, pace); });

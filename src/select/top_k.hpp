@@ -10,6 +10,9 @@
 
 #include <nearfield/results.hpp>
 
+#include "select/keep_first.hpp"
+#include "select/sort_items.hpp"
+
 namespace nearfield {
 
 // A buffer of twice k: what comes in before the threshold is appended, and when the buffer is full,
@@ -50,7 +53,15 @@ class TopK {
   // The first k that were offered, sorted. Ends the stream.
   std::span<const Item> finish() {
     unsorted();
-    std::sort(buffer_.begin(), buffer_.end());
+    const std::size_t count = buffer_.size();
+    if (buffer_.capacity() >= 2 * count) {  // always where it did not have to grow
+      buffer_.resize(2 * count);
+      const std::span<Item> items(buffer_);
+      sort_items<double>(items.first(count), items.last(count));
+      buffer_.resize(count);
+    } else {
+      std::sort(buffer_.begin(), buffer_.end());
+    }
     return buffer_;
   }
 
@@ -87,7 +98,7 @@ class TopK {
   }
 
   void shrink() {
-    std::nth_element(buffer_.begin(), buffer_.begin() + (k_ - 1), buffer_.end());
+    find_first<Item>(buffer_, k_);
     buffer_.resize(static_cast<std::size_t>(k_));
     worst_ = buffer_.back();
     threshold_ = worst_.key;

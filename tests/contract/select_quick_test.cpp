@@ -60,7 +60,7 @@ void expect_sorted(bool largest) {
   for (std::int64_t row = 0; row < kRows; ++row) want.push_back(sorted_row(values, row, largest));
 
   for (const Isa isa : available_isas()) {
-    for (const std::int64_t k : {1, 100, 5'000}) {
+    for (const std::int64_t k : std::initializer_list<std::int64_t>{1, 100, 5'000, kCols - 1}) {
       SelectOptions options;
       options.k = k;
       options.largest = largest;

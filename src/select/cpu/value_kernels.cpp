@@ -25,6 +25,7 @@ static_assert(kBlock<float> <= kMostBlock);
 
 // Values whose answers fit a word.
 constexpr std::int64_t kWord = 64;
+constexpr std::size_t kMostOneByOne = 16;  // of a word
 
 template <class T, bool kLargest>
 struct Order {
@@ -127,16 +128,40 @@ HWY_INLINE std::int64_t find_one_by_one(const T* values, std::int64_t begin, std
   return found;
 }
 
+// Likewise, begin + i for each bit i. Takes as long for 1 bit as for 64, on AVX-512 as for 12 one
+// by one. Writes a whole register at a time, whose end the next one overwrites: as no more were
+// found than looked at, it ends before `begin + kWord`.
+HWY_INLINE std::int64_t write_at_once(std::uint64_t word, std::int64_t begin,
+                                      std::uint32_t* positions, std::int64_t found) {
+  const Registers<std::uint32_t> d;
+  constexpr std::int64_t lanes = kLanes<std::uint32_t>;
+  for (std::int64_t i = 0; i < kWord; i += lanes) {
+    const std::uint64_t bits = (word >> i) & ((std::uint64_t{1} << lanes) - 1);
+    const auto next = hn::Iota(d, static_cast<std::uint32_t>(begin + i));
+    found += static_cast<std::int64_t>(hn::CompressBitsStore(
+        next, reinterpret_cast<const std::uint8_t*>(&bits), d, positions + found));
+  }
+  return found;
+}
+
 // Likewise.
+HWY_INLINE std::int64_t write_one_by_one(std::uint64_t word, std::int64_t begin,
+                                         std::uint32_t* positions, std::int64_t found) {
+  for (; word != 0; word &= word - 1) {
+    const auto bit = hwy::Num0BitsBelowLS1Bit_Nonzero64(word);
+    positions[found++] = static_cast<std::uint32_t>(begin + static_cast<std::int64_t>(bit));
+  }
+  return found;
+}
+
+// Likewise, of those in time.
 template <class T, bool kLargest>
 HWY_INLINE std::int64_t find_by_words(const T* values, std::int64_t begin, std::int64_t end, T last,
                                       std::uint32_t* positions, std::int64_t found) {
   for (; begin + kWord <= end; begin += kWord) {
-    for (std::uint64_t word = word_in_time<T, kLargest>(values + begin, last); word != 0;
-         word &= word - 1) {
-      const auto bit = hwy::Num0BitsBelowLS1Bit_Nonzero64(word);
-      positions[found++] = static_cast<std::uint32_t>(begin + static_cast<std::int64_t>(bit));
-    }
+    const std::uint64_t word = word_in_time<T, kLargest>(values + begin, last);
+    found = hwy::PopCount(word) > kMostOneByOne ? write_at_once(word, begin, positions, found)
+                                                : write_one_by_one(word, begin, positions, found);
   }
   return find_one_by_one<T, kLargest>(values, begin, end, last, positions, found);
 }

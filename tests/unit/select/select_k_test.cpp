@@ -264,7 +264,8 @@ TEST(SelectK, AdversarialShapesOnEveryIsa) {
         if (with_ids) options.ids = ids;
         const auto sorted = sort_rows(rows, options);
         // 2,343 is where filtering ends.
-        for (const std::int64_t k : {1, 128, 2'342, 2'343, 75'000}) {
+        for (const std::int64_t k :
+             std::initializer_list<std::int64_t>{1, 128, 2'342, 2'343, 75'000, kCols - 1, kCols}) {
           options.k = k;
           for (const Isa isa : available_isas()) {
             expect_head(sorted, rows, options, {.threads = 1, .isa = isa});

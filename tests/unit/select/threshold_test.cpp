@@ -26,6 +26,13 @@ const Make kShapes[] = {
     [](std::int64_t, std::int64_t) { return NAN; },
     [](std::int64_t i, std::int64_t) { return i % 2 == 0 ? 0.0 : -0.0; },
     [](std::int64_t i, std::int64_t) { return i % 3 == 0 ? NAN : static_cast<double>(i % 7); },
+    // Two and three values, in an order that a sample tells well.
+    [](std::int64_t i, std::int64_t) {
+      return static_cast<double>(Random(1, static_cast<std::uint64_t>(i)).below(2));
+    },
+    [](std::int64_t i, std::int64_t) {
+      return static_cast<double>(Random(1, static_cast<std::uint64_t>(i)).below(3) - 1);
+    },
     // All but a few are close to each other, and none of the few may be in the sample.
     [](std::int64_t i, std::int64_t) {
       return i % 4'999 == 0 ? static_cast<double>(-i) : 1 + static_cast<double>(i % 977) * 0x1p-20;

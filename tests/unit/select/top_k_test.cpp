@@ -18,7 +18,7 @@ std::vector<Neighbor> select(std::int64_t k, const std::vector<Neighbor>& stream
 }
 
 TEST(TopK, EqualsAFullSortInAnyOrderOfArrival) {
-  for (const std::int64_t n : {0, 1, 5, 40, 1000}) {
+  for (const std::int64_t n : {0, 1, 5, 40, 1000, 20'000}) {
     std::vector<Neighbor> stream;
     Random random(static_cast<std::uint64_t>(n));
     // Few distinct keys: most decisions fall to the id.
@@ -27,7 +27,7 @@ TEST(TopK, EqualsAFullSortInAnyOrderOfArrival) {
     }
     std::vector<Neighbor> sorted = stream;
     std::sort(sorted.begin(), sorted.end());
-    for (const std::int64_t k : {0, 1, 2, 16, 17, 100, 999, 2000}) {
+    for (const std::int64_t k : {0, 1, 2, 16, 17, 100, 999, 2000, 19'999}) {
       const auto kept = static_cast<std::size_t>(std::min(k, n));
       const std::vector<Neighbor> want(sorted.begin(), sorted.begin() + static_cast<long>(kept));
       EXPECT_EQ(select(k, stream), want) << "rising ids, n " << n << ", k " << k;
