@@ -10,6 +10,7 @@
 
 #include <nearfield/results.hpp>
 
+#include "core/checked.hpp"
 #include "select/keep_first.hpp"
 #include "select/sort_items.hpp"
 
@@ -45,9 +46,10 @@ class TopK {
     return true;
   }
 
-  // Finds the threshold as soon as k are there, instead of at twice as many.
+  // Finds the threshold as soon as k are there, instead of at twice as many, and again when an
+  // eighth of them is new: a selection then costs 9 items for each that got in.
   void settle() {
-    if (!full_ && k_ > 0 && static_cast<std::int64_t>(buffer_.size()) >= k_) shrink();
+    if (k_ > 0 && std::ssize(buffer_) >= k_ + (full_ ? divide_up(k_, 8) : 0)) shrink();
   }
 
   // The first k that were offered, sorted. Ends the stream.

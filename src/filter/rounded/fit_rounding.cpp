@@ -7,6 +7,7 @@
 
 #include "core/decode.hpp"
 #include "filter/rounded/rounding.hpp"
+#include "filter/rounded/tile_kernel.hpp"
 
 namespace nearfield {
 namespace {
@@ -29,7 +30,10 @@ std::vector<float> sample(const Rounding& rounding, MatrixView rows) {
     const std::byte* row = rows.row(i * rows.rows() / count);
     if (!row_is_finite(rounding.base, row, rounding.cols)) continue;
     decode_row(rounding.base, row, rounding.cols, decoded.data());
-    if (to_floats(rounding, decoded, std::span(found).subspan(used, cols))) used += cols;
+    const std::optional<double> scale = scale_of(rounding, decoded);
+    if (!scale) continue;
+    rounding_kernel(rounding.isa).scale(decoded.data(), *scale, rounding.cols, found.data() + used);
+    used += cols;
   }
   found.resize(used);
   return found;
@@ -53,19 +57,38 @@ void take_centre(Rounding& rounding, std::span<float> values) {
 
 struct Step {
   float step;
-  double lost;
+  double loss;
 };
 
+// What bounds are wider by, on average: what a vector loses, as a query, and what the worst of a
+// group loses, as a row of it.
+double mean_loss(const RoundingKernel& kernel, std::span<const float> values, std::int64_t cols,
+                 float step, std::span<std::int8_t> bytes) {
+  const std::int64_t rows = std::ssize(values) / cols;
+  double sum = 0;
+  double worst = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const double loss =
+        std::sqrt(kernel.round(values.data() + row * cols, step, cols, bytes.data()).lost);
+    worst = row % kGroupRows == 0 ? loss : std::max(worst, loss);
+    sum += loss;
+    if (row % kGroupRows == kGroupRows - 1 || row == rows - 1) {
+      sum += worst * static_cast<double>(row % kGroupRows + 1);
+    }
+  }
+  return sum;
+}
+
 // A few values far from the rest are cut off, if the others gain more than these lose.
-Step best_step(const RoundingKernel& kernel, std::span<const float> values) {
+Step best_step(const RoundingKernel& kernel, std::span<const float> values, std::int64_t cols) {
   float largest = 0;
   for (const float value : values) largest = std::max(largest, std::abs(value));
   Step best{0, std::numeric_limits<double>::infinity()};
-  std::vector<std::int8_t> bytes(values.size());
+  std::vector<std::int8_t> bytes(static_cast<std::size_t>(cols));
   for (const float part : {1.0F, 0.7F, 0.5F, 0.35F, 0.25F}) {
     const float step = std::max(part * largest / kLargestByte, kLeastStep);
-    const double lost = kernel.round(values.data(), step, std::ssize(values), bytes.data()).lost;
-    if (lost < best.lost) best = {step, lost};
+    const double loss = mean_loss(kernel, values, cols, step, bytes);
+    if (loss < best.loss) best = {step, loss};
   }
   return best;
 }
@@ -73,25 +96,26 @@ Step best_step(const RoundingKernel& kernel, std::span<const float> values) {
 }  // namespace
 
 std::int64_t fit_bytes(std::int64_t cols) {
-  return sample_rows(cols) * cols * static_cast<std::int64_t>(sizeof(float) + sizeof(std::int8_t)) +
-         cols * static_cast<std::int64_t>(sizeof(double) + 3 * sizeof(float));
+  return sample_rows(cols) * cols * static_cast<std::int64_t>(sizeof(float)) +
+         cols * static_cast<std::int64_t>(sizeof(double) + 3 * sizeof(float) + sizeof(std::int8_t));
 }
 
 void fit_rounding(Rounding& rounding, MatrixView rows, const Monitor& monitor) {
   // Rotating takes about as long as rounding: it must halve what is lost, in squares.
-  constexpr double kWorthwhile = 0.5;
+  constexpr double kWorthwhile = 0.7;
   std::vector<float> values = sample(rounding, rows);
   monitor.check();
   take_centre(rounding, values);
   const RoundingKernel& kernel = rounding_kernel(rounding.isa);
-  Step best = best_step(kernel, values);
+  Step best = best_step(kernel, values, rounding.cols);
   monitor.check();
   Rotation rotation(rounding.cols);
   const auto cols = static_cast<std::size_t>(rounding.cols);
   for (std::size_t row = 0; row < values.size(); row += cols) {
     rotation.apply(kernel, std::span(values).subspan(row, cols));
   }
-  if (const Step rotated = best_step(kernel, values); rotated.lost < kWorthwhile * best.lost) {
+  if (const Step rotated = best_step(kernel, values, rounding.cols);
+      rotated.loss < kWorthwhile * best.loss) {
     best = rotated;
     rounding.rotation = std::move(rotation);
   }

@@ -36,15 +36,13 @@ Rounded round_bytes(const std::byte* row, std::int64_t cols, std::int32_t offset
 
 }  // namespace
 
-bool to_floats(const Rounding& rounding, std::span<const double> decoded, std::span<float> values) {
+std::optional<double> scale_of(const Rounding& rounding, std::span<const double> decoded) {
   const RoundingKernel& kernel = rounding_kernel(rounding.isa);
-  const std::int64_t cols = std::ssize(decoded);
-  const double length = std::sqrt(kernel.sum_of_squares(decoded.data(), cols));
+  const double length = std::sqrt(kernel.sum_of_squares(decoded.data(), std::ssize(decoded)));
   // A vector of zeros has no direction; it has a place and products.
   const bool zero = length == 0 && !rounding.unit;
-  if (!zero && !is_usual_length(length)) return false;
-  kernel.scale(decoded.data(), rounding.unit ? 1 / length : 1, cols, values.data());
-  return true;
+  if (!zero && !is_usual_length(length)) return std::nullopt;
+  return rounding.unit ? 1 / length : 1;
 }
 
 std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType base,
@@ -80,11 +78,17 @@ Rounder::Rounder(const Rounding& rounding)
 
 bool Rounder::load(DType dtype, const std::byte* row) {
   decode_row(dtype, row, rounding_.cols, decoded_.data());
-  return to_floats(rounding_, decoded_, values_);
+  const std::optional<double> scale = scale_of(rounding_, decoded_);
+  scale_ = scale.value_or(1);
+  return scale.has_value();
 }
 
-void Rounder::centre_and_rotate() {
-  kernel_.subtract(rounding_.centre.data(), rounding_.cols, values_.data());
+// In float64: what lies far from the origin beside its spread would lose the spread in float32.
+void Rounder::centre() {
+  kernel_.centre(decoded_.data(), scale_, rounding_.centre.data(), rounding_.cols, values_.data());
+}
+
+void Rounder::rotate() {
   if (rounding_.rotation) rounding_.rotation->apply(kernel_, values_);
 }
 
@@ -93,11 +97,11 @@ Rounded Rounder::round(float step, double centre_length, std::int8_t* out) const
   Rounded rounded;
   rounded.sum = sum;
   rounded.squares = squares;
-  // Each value was rounded to a float, the centre taken off, and the error computed, each of them
-  // off by at most 2^-24 of something at most as long as the vector and the centre.
+  // Each value was scaled and the centre taken off, in float64, off by less than 2^-40 of the
+  // vector and the centre; rounded to a float and the error computed, off by 2^-24 of what is left.
   const double relative = 0x1p-21 + (rounding_.rotation ? kRotationError : 0);
   const double own = std::sqrt(static_cast<double>(rounded.squares)) + std::sqrt(lost) / step;
-  const double slack = relative * (own + centre_length / step) + kSlack;
+  const double slack = relative * own + 0x1p-39 * centre_length / step + kSlack;
   rounded.loss = rounded_up(std::sqrt(lost) / step + slack);
   rounded.half_square = rounded_up(0.5 * static_cast<double>(rounded.loss) * rounded.loss);
   rounded.length = rounded_up(own + slack);
@@ -120,7 +124,8 @@ Rounded Rounder::unusual(Rounded::Kind kind, std::int8_t* out) const {
 Rounded Rounder::row(const std::byte* row, std::int8_t* out) {
   if (rounding_.lossless) return round_bytes(row, rounding_.cols, rounding_.offset(), out);
   if (!load(rounding_.base, row)) return unusual(kind_of(rounding_.base, row), out);
-  centre_and_rotate();
+  centre();
+  rotate();
   const Rounded rounded = round(rounding_.step, rounding_.centre_length, out);
   const double most = kMostLoss * std::sqrt(static_cast<double>(rounding_.cols));
   return rounded.loss <= most ? rounded : unusual(Rounded::Kind::always, out);
@@ -130,14 +135,16 @@ Rounded Rounder::query(const std::byte* query, std::int8_t* out) {
   if (rounding_.lossless) return round_bytes(query, rounding_.cols, rounding_.offset(), out);
   if (!load(rounding_.queries, query)) return unusual(kind_of(rounding_.queries, query), out);
   if (rounding_.form == Form::distance) {
-    centre_and_rotate();
+    centre();
+    rotate();
     return round(rounding_.step, rounding_.centre_length, out);
   }
   double with_centre = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
     with_centre += decoded_[i] * rounding_.centre[i];
   }
-  if (rounding_.rotation) rounding_.rotation->apply(kernel_, values_);
+  kernel_.scale(decoded_.data(), scale_, rounding_.cols, values_.data());
+  rotate();
   float largest = kLeastStep * kLargestByte;
   for (const float value : values_) largest = std::max(largest, std::abs(value));
   Rounded rounded = round(largest / kLargestByte, 0, out);

@@ -62,9 +62,9 @@ inline bool is_usual_length(double length) { return length > 1e-15 && length < 1
 // a byte holds.
 inline constexpr double kMostLoss = 64;
 
-// A vector as floats, of length 1 if the rounding wants it so. False if a number is too large or
-// too small for the bounds.
-bool to_floats(const Rounding& rounding, std::span<const double> decoded, std::span<float> values);
+// What a vector is multiplied by, so that it has length 1 if the rounding wants it so. Empty if its
+// numbers are too large or too small for the bounds.
+std::optional<double> scale_of(const Rounding& rounding, std::span<const double> decoded);
 
 // Added to bounds, in steps: more than what vanishes below the smallest numbers of a float.
 inline constexpr double kSlack = 1e-4;
@@ -99,7 +99,8 @@ class Rounder {
 
  private:
   bool load(DType dtype, const std::byte* row);
-  void centre_and_rotate();
+  void centre();
+  void rotate();
   Rounded::Kind kind_of(DType dtype, const std::byte* row) const;
   Rounded unusual(Rounded::Kind kind, std::int8_t* out) const;
   Rounded round(float step, double centre_length, std::int8_t* out) const;
@@ -107,6 +108,7 @@ class Rounder {
   const Rounding& rounding_;
   const RoundingKernel& kernel_;
   std::vector<double> decoded_;
+  double scale_ = 1;
   std::vector<float> values_;
 };
 

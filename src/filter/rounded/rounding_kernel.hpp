@@ -21,7 +21,9 @@ struct RoundingKernel {
 
   void (*scale)(const double* values, double factor, std::int64_t count, float* out);
 
-  void (*subtract)(const float* centre, std::int64_t count, float* values);
+  // The same, less the centre, rounded to a float once.
+  void (*centre)(const double* values, double factor, const float* centre, std::int64_t count,
+                 float* out);
 
   // To the nearest multiple of the step that a byte holds.
   RoundedValues (*round)(const float* values, float step, std::int64_t count, std::int8_t* bytes);

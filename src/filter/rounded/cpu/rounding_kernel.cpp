@@ -34,8 +34,11 @@ void scale(const double* values, double factor, std::int64_t count, float* out) 
   for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(values[i] * factor);
 }
 
-void subtract(const float* centre, std::int64_t count, float* values) {
-  for (std::int64_t i = 0; i < count; ++i) values[i] -= centre[i];
+void centre(const double* values, double factor, const float* centre, std::int64_t count,
+            float* out) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    out[i] = static_cast<float>(values[i] * factor - static_cast<double>(centre[i]));
+  }
 }
 
 using Tag = hn::ScalableTag<float>;
@@ -149,7 +152,7 @@ void transform(const float* signs, std::int64_t count, float* values) {
   for (; half < count; half *= 2) butterflies(half, count, values);
 }
 
-constexpr RoundingKernel kRounding{sum_of_squares, scale, subtract, round, transform};
+constexpr RoundingKernel kRounding{sum_of_squares, scale, centre, round, transform};
 
 }  // namespace nearfield::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
