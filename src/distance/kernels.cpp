@@ -61,4 +61,8 @@ const std::byte* PreparedQuery::data() const {
   return reinterpret_cast<const std::byte*>(steps_.data());
 }
 
+std::span<const double> PreparedQuery::numbers() const {
+  return {steps_.front().values.data(), static_cast<std::size_t>(cols_)};
+}
+
 }  // namespace nearfield

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <nearfield/isa.hpp>
@@ -57,6 +58,7 @@ class PreparedQuery {
 
   void load(DType dtype, const std::byte* row);
   const std::byte* data() const;
+  std::span<const double> numbers() const;  // not of bits
 
  private:
   struct alignas(64) Step {

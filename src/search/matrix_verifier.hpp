@@ -8,6 +8,7 @@
 #include "distance/kernels.hpp"
 #include "filter/filter_maker.hpp"
 #include "scan/verifier.hpp"
+#include "search/far_rows.hpp"
 
 namespace nearfield {
 
@@ -24,14 +25,19 @@ class MatrixVerifier final : public Verifier {
             std::span<double> out) const override;
 
  private:
-  // Keys that are not finite: says which belong to rows that are not, and which only overflowed.
-  void settle_not_finite(const Candidates& candidates, std::int64_t query,
-                         std::span<double> keys) const;
+  // Of one query: every key, or only those of rows that are not proven too far.
+  void every_key(const std::byte* query, const RowList& rows, std::span<double> keys) const;
+  void near_keys(const std::byte* query, const FarRows& far, RowList rows,
+                 std::span<double> keys) const;
 
+  // Keys that are not finite: says which belong to rows that are not, and which only overflowed.
+  void settle_not_finite(const RowList& rows, std::span<double> keys) const;
+
+  MetricSpec metric_;
+  Isa isa_;
   Piece queries_;
   Piece base_;
   KeyKernel kernel_;
-  double p_;  // of lp
 };
 
 }  // namespace nearfield

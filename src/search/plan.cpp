@@ -13,11 +13,11 @@ constexpr std::int64_t kWorkerBytes = 1024;  // of a thread, whatever the shapes
 constexpr std::int64_t kCallBytes = 4096;    // of the call: names, buffers' alignment, tasks
 
 // Of all workers: keys and candidates of a block, thresholds of its queries and rows, the query as
-// float64.
+// float64 and as float32.
 std::int64_t scratch_bytes(const Plan& plan, const SearchShape& shape) {
   const std::int64_t pairs = plan.query_tile * plan.row_tile;
   return plan.threads *
-         (pairs * 12 + plan.query_tile * 16 + plan.row_tile * 8 + shape.cols * 8 + kWorkerBytes);
+         (pairs * 12 + plan.query_tile * 16 + plan.row_tile * 8 + shape.cols * 12 + kWorkerBytes);
 }
 
 // Work too small to be worth waking threads for.

@@ -10,7 +10,7 @@ namespace nearfield {
 
 // Of a search by tiles of bytes. Measured as below, 1,000,000 x 128 u8.
 struct TileTuning {
-  std::int64_t least_queries = 16;      // below, rounding the base costs more than it saves
+  std::int64_t least_queries = 24;      // below, rounding the base costs more than it saves
   std::int64_t least_rows = 1024;       // below, fitting the rounding costs more than it saves
   std::int64_t most_forbidden = 8;      // rows for one that may be found: all are rounded
   std::int64_t queries = 512;           // of a block: 64 KiB at 128 columns

@@ -1,8 +1,6 @@
 // What a metric's template computes on, on a CPU: Numbers holds eight float64 and Words eight
 // 64-bit words, in as many registers of the target as that takes. Included inside the namespace of
-// each Highway target.
-namespace hn = hwy::HWY_NAMESPACE;
-
+// each Highway target, after load_floats-inl.h.
 using NumberTag = hn::CappedTag<double, 8>;
 using WordTag = hn::CappedTag<std::uint64_t, 8>;
 constexpr std::size_t kLanes = hn::MaxLanes(NumberTag());
@@ -101,8 +99,10 @@ HWY_INLINE auto load_values(const T* values) {
 
 HWY_INLINE hn::Vec<NumberTag> load_part(const double* values) { return load_values(values); }
 
-HWY_INLINE hn::Vec<NumberTag> load_part(const float* values) {
-  return hn::PromoteTo(NumberTag(), load_values(values));
+// float, Float16, BFloat16
+template <class T>
+HWY_INLINE hn::Vec<NumberTag> load_part(const T* values) {
+  return hn::PromoteTo(NumberTag(), load_floats(Narrow(), values));
 }
 
 HWY_INLINE hn::Vec<NumberTag> load_part(const std::uint8_t* values) {
@@ -111,29 +111,6 @@ HWY_INLINE hn::Vec<NumberTag> load_part(const std::uint8_t* values) {
 
 HWY_INLINE hn::Vec<NumberTag> load_part(const std::int8_t* values) {
   return hn::PromoteTo(NumberTag(), hn::PromoteTo(Integers(), load_values(values)));
-}
-
-HWY_INLINE hn::Vec<NumberTag> load_part(const BFloat16* values) {
-  const hn::Rebind<std::uint32_t, NumberTag> wide;
-  const auto bits =
-      hn::PromoteTo(wide, load_values(reinterpret_cast<const std::uint16_t*>(values)));
-  return hn::PromoteTo(NumberTag(), hn::BitCast(Narrow(), hn::ShiftLeft<16>(bits)));
-}
-
-// By hand, since Highway's conversion without F16C takes an infinity for 65,536: the bits moved to
-// their places in a float32 are its value times 2^-112, subnormals too.
-HWY_INLINE hn::Vec<NumberTag> load_part(const Float16* values) {
-  const hn::Rebind<std::uint32_t, NumberTag> wide;
-  const auto bits =
-      hn::PromoteTo(wide, load_values(reinterpret_cast<const std::uint16_t*>(values)));
-  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(wide, 0x8000)));
-  const auto rest = hn::ShiftLeft<13>(hn::And(bits, hn::Set(wide, 0x7FFF)));
-  const auto scaled = hn::Mul(hn::BitCast(Narrow(), rest), hn::Set(Narrow(), 0x1p112F));
-  const auto top = hn::Set(wide, 0x7C00 << 13);  // NaN and infinity: the exponent is all ones
-  const auto infinite = hn::Eq(hn::And(rest, top), top);
-  const auto fixed =
-      hn::Or(hn::BitCast(wide, scaled), hn::IfThenElseZero(infinite, hn::Set(wide, 0x7F800000)));
-  return hn::PromoteTo(NumberTag(), hn::BitCast(Narrow(), hn::Or(sign, fixed)));
 }
 
 // Eight values of a row in memory, and eight of a prepared query.
