@@ -84,6 +84,8 @@ Threshold<T> ThresholdFinder<T>::exact(std::span<const T> values, std::int64_t k
   if (std::ssize(values) >= kSampleFrom) {
     return narrow(values, k, sampled_range(values, k), pace);
   }
+  // Of k values and NaN the halving would say the same after all its steps.
+  if (count(values, end(), pace) <= k) return {end(), Threshold<T>::kAllTies};
   return bisect(everything(), k, k, [&](T last) { return count(values, last, pace); });
 }
 
