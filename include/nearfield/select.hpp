@@ -92,8 +92,9 @@ struct Selected {
 //
 // For k below a 64th of a row it takes about as long as reading the values; sorted, equal or
 // missing values take no longer by much, unless many are equal and have ids, all of which are then
-// read too. For larger k it takes less time than std::nth_element over pairs of value and id, and
-// std::sort of the first k; unsorted and with k close to the whole row, about as long.
+// read too. For larger k it mostly takes less time than std::nth_element over pairs of value and
+// id, and std::sort of the first k. It may take longer where k is the whole row and nothing is
+// sorted, and on rows of some thousand values that are all equal or in order.
 Selected select_k(ValuesView values, const SelectOptions& options = {},
                   const Context& context = {});
 

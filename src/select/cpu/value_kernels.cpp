@@ -25,7 +25,7 @@ static_assert(kBlock<float> <= kMostBlock);
 
 // Values whose answers fit a word.
 constexpr std::int64_t kWord = 64;
-constexpr std::size_t kMostOneByOne = 16;  // of a word
+constexpr std::size_t kMostOneByOne = 16;  // of a word; a guess, other values were not timed
 
 template <class T, bool kLargest>
 struct Order {
@@ -128,9 +128,9 @@ HWY_INLINE std::int64_t find_one_by_one(const T* values, std::int64_t begin, std
   return found;
 }
 
-// Likewise, begin + i for each bit i. Takes as long for 1 bit as for 64, on AVX-512 as for 12 one
-// by one. Writes a whole register at a time, whose end the next one overwrites: as no more were
-// found than looked at, it ends before `begin + kWord`.
+// Likewise, begin + i for each bit i. Takes as long for 1 bit as for 64. Writes a whole register at
+// a time, whose end the next one overwrites: as no more were found than looked at, it ends before
+// `begin + kWord`.
 HWY_INLINE std::int64_t write_at_once(std::uint64_t word, std::int64_t begin,
                                       std::uint32_t* positions, std::int64_t found) {
   const Registers<std::uint32_t> d;
