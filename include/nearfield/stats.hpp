@@ -8,7 +8,9 @@
 
 namespace nearfield {
 
-// Decided before a search from its shape and the context alone; the search follows it.
+// Decided before a search from its shape and the context alone; the search follows it. But whether
+// tiles are of int8 or of bf16 may depend on the rows: then `filter` names both, and that of Stats
+// what was taken.
 struct Plan {
   Isa isa = Isa::scalar;
   std::string filter;    // what drops rows before their key is computed

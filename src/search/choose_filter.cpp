@@ -8,6 +8,9 @@
 #include "filter/bits/bit_filter.hpp"
 #include "filter/bits/bit_tile_filter.hpp"
 #include "filter/every_row.hpp"
+#include "filter/rounded/bf16_gain.hpp"
+#include "filter/rounded/bf16_vectors.hpp"
+#include "filter/rounded/either_filter_maker.hpp"
 #include "filter/rounded/rounded_filter_maker.hpp"
 #include "search/engine.hpp"
 #include "search/prepared_base.hpp"
@@ -40,6 +43,19 @@ SearchShape rounded_shape(SearchShape shape, const TileTuning& tuning) {
   shape.query_filter_bytes = RoundedQueries::bytes_per_query(cols);
   shape.fixed_bytes += RoundedRows::fixed_bytes(cols, shape.threads) +
                        RoundedQueries::fixed_bytes(cols, shape.threads) + fit_bytes(cols);
+  return shape;
+}
+
+// For whichever of bytes and bf16 takes more.
+SearchShape either_shape(const SearchShape& every_row, const TileTuning& tuning) {
+  SearchShape shape = rounded_shape(every_row, tuning);
+  const std::int64_t cols = shape.cols;
+  shape.base_filter_bytes = std::max(shape.base_filter_bytes, Bf16Rows::bytes_per_row(cols));
+  shape.query_filter_bytes = std::max(shape.query_filter_bytes, Bf16Queries::bytes_per_query(cols));
+  const std::int64_t of_bf16 = Bf16Rows::fixed_bytes(cols, shape.threads) +
+                               Bf16Queries::fixed_bytes(cols, shape.threads) + fit_bytes(cols);
+  shape.fixed_bytes =
+      std::max(shape.fixed_bytes, every_row.fixed_bytes + of_bf16) + bf16_gain_bytes(cols);
   return shape;
 }
 
@@ -151,11 +167,32 @@ class Choice {
   std::unique_ptr<FilterMaker> rounded() {
     auto rounding = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
                                     input_.base.cols(), isa_);
+    const SearchShape bytes = rounded_shape(shape_, tuning_.tiles);
     if (!rounding || (!rounding->lossless && shape_.rows < tuning_.tiles.least_rows) ||
-        !takes(rounded_shape(shape_, tuning_.tiles), tuning_.tiles.least_queries)) {
+        !fits(bytes, tuning_, tuning_.tiles.least_queries)) {
       return nullptr;
     }
+    const Bf16TileKernel bf16 = rounding->lossless ? nullptr : bf16_tile_kernel(isa_);
+    if (bf16 != nullptr && takes_either(bytes)) {
+      return std::make_unique<EitherFilterMaker>(*std::move(rounding), tile_kernel(isa_), bf16,
+                                                 shape_.rows, tuning_.tiles.least_bf16_gain);
+    }
+    shape_ = bytes;
     return std::make_unique<RoundedFilterMaker>(*std::move(rounding), tile_kernel(isa_));
+  }
+
+  // Takes the shape that is also for bf16, unless so much more memory means that the base is read
+  // and rounded more often, or is cut where it was whole: one look at a pair serves both sides of
+  // a whole base only.
+  bool takes_either(const SearchShape& bytes) {
+    const SearchShape either = either_shape(shape_, tuning_.tiles);
+    if (!fits(either, tuning_, tuning_.tiles.least_queries)) return false;
+    const Plan with_bytes = make_plan(bytes, tuning_);
+    const Plan with_either = make_plan(either, tuning_);
+    if (with_either.passes > with_bytes.passes) return false;
+    if (with_bytes.base_chunk >= shape_.rows && with_either.base_chunk < shape_.rows) return false;
+    shape_ = either;
+    return true;
   }
 
   const SearchInput& input_;

@@ -117,6 +117,7 @@ Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) 
     take(batch, *sink);
     first = batch.end;
   } while (first < input_.queries.rows());
+  plan_.filter = filter_->name() + allowed_text(input_);  // which may have been left to the rows
   return {plan_, counts_.considered, counts_.verified, monitor.seconds()};
 }
 

@@ -17,6 +17,7 @@ struct TileTuning {
   std::int64_t rows = 1024;             // of a block: 128 KiB
   std::int64_t first_rows = 64;         // of the first block, all of whose pairs survive
   std::int64_t block_values = 1 << 25;  // at most 40 ms a block, should all pairs survive
+  double least_bf16_gain = 1.3;         // predicted, so that tiles are of bf16: bf16_gain.hpp
 };
 
 // Of a search over bits. Measured as below, 4,000,000 x 512 bits.

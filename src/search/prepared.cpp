@@ -53,7 +53,7 @@ PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& co
     const DefaultFloats floats;
     Monitor monitor(context, rows.rows());
     if (!rounding.lossless) fit_rounding(rounding, rows, monitor);
-    RoundedRows rounded(rounding, kernel, rows, 0, threads, monitor, RoundedRows::Progress::rows);
+    RoundedRows rounded(rounding, kernel, rows, 0, threads, monitor, TileRows::Progress::rows);
     monitor.finish();
     return std::make_unique<PreparedBase>(
         PreparedBase{metric, isa, std::move(rounding), std::move(rounded)});

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "filter/rounded/bf16_tile_kernel.hpp"
 #include "search/plan.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
@@ -27,11 +29,16 @@ std::atomic<std::int64_t> compared_with_oracle = 0;
 std::atomic<std::uint64_t> isas_compared = 0;  // bit i: the ISA of that number
 
 std::atomic<std::int64_t> compared_by_tiles = 0;
+std::atomic<std::int64_t> compared_by_bf16 = 0;
 
-// Every other search is small enough for tiles, so that both ways are compared.
-void use_tiles(bool also_for_few_queries) {
+// Half of the searches are small enough for tiles, so that both ways are compared; those of floats
+// are by bytes or by bf16. Which is mixed up: ISAs are searched in turn, and with every other
+// search every other ISA would never have tiles.
+void use_tiles(std::int64_t search) {
+  const std::uint64_t mixed = static_cast<std::uint64_t>(search) * 0x9e37'79b9'7f4a'7c15 >> 62;
   default_tuning() = Tuning();
-  if (!also_for_few_queries) return;
+  if (mixed < 2) return;
+  default_tuning().tiles.least_bf16_gain = mixed == 2 ? 0 : std::numeric_limits<double>::infinity();
   default_tuning().tiles.least_queries = 1;
   default_tuning().tiles.least_rows = 0;
   default_tuning().tiles.most_forbidden = std::int64_t{1} << 40;
@@ -50,8 +57,9 @@ void count(std::string_view operation, const Plan& plan) {
     kernel.erase(colon, kernel.find('/') - colon);
   }
   ++compared_with_oracle;
-  compared_by_tiles += plan.filter.find("int8 tiles") != std::string::npos ? 1 : 0;
-  use_tiles(compared_with_oracle % 2 == 0);
+  compared_by_tiles += plan.filter.find(" tiles") != std::string::npos ? 1 : 0;
+  compared_by_bf16 += plan.filter.find("bf16 tiles") != std::string::npos ? 1 : 0;
+  use_tiles(compared_with_oracle);
   isas_compared |= bit_of(plan.isa);
   const std::scoped_lock lock(configurations_mutex);
   configurations.insert(fmt::format("{} {}", operation, kernel));
@@ -77,9 +85,10 @@ class LastLine final : public ::testing::Environment {
     }
     std::cout << fmt::format(
                      "ISAs tested:{}; operation x metric x type x ISA: {} configurations, in {} "
-                     "comparisons with the oracle, {} of them by tiles\n",
+                     "comparisons with the oracle, {} of them by tiles, {} of bf16{}\n",
                      names.empty() ? " none" : names, configurations.size(),
-                     compared_with_oracle.load(), compared_by_tiles.load())
+                     compared_with_oracle.load(), compared_by_tiles.load(), compared_by_bf16.load(),
+                     bf16_tile_kernel(Isa::amx) == nullptr ? ", which this CPU lacks" : "")
               << std::flush;
     // A whole run compares every ISA that CI requires; part of one need not.
     const char* const required = std::getenv("NEARFIELD_REQUIRE_ISAS");
@@ -88,6 +97,9 @@ class LastLine final : public ::testing::Environment {
       EXPECT_NE(isas_compared & bit_of(isa), 0u) << to_string(isa) << " was never compared";
     }
     EXPECT_GT(compared_by_tiles, compared_with_oracle / 20);
+    if (is_available(Isa::amx) && bf16_tile_kernel(Isa::amx) != nullptr) {
+      EXPECT_GT(compared_by_bf16, 0);
+    }
   }
 };
 

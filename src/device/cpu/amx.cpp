@@ -1,5 +1,7 @@
 #include "device/cpu/amx.hpp"
 
+#include "device/bf16_tiles.hpp"
+
 #if defined(__x86_64__) && defined(__linux__)
 
 #include <cpuid.h>
@@ -9,15 +11,17 @@
 namespace nearfield {
 namespace {
 
-// Of leaf 7: AMX-TILE and AMX-INT8.
-bool cpu_has_tiles() {
-  constexpr unsigned kTileAndInt8 = 1U << 24 | 1U << 25;
+// Of leaf 7, in EDX.
+constexpr unsigned kBf16 = 1U << 22;
+constexpr unsigned kTile = 1U << 24;
+constexpr unsigned kInt8 = 1U << 25;
+
+bool cpu_has(unsigned features) {
   unsigned eax = 0;
   unsigned ebx = 0;
   unsigned ecx = 0;
   unsigned edx = 0;
-  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 &&
-         (edx & kTileAndInt8) == kTileAndInt8;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & features) == features;
 }
 
 bool may_use_tiles() {
@@ -29,8 +33,13 @@ bool may_use_tiles() {
 }  // namespace
 
 bool amx_is_usable() {
-  static const bool usable = cpu_has_tiles() && may_use_tiles();
+  static const bool usable = cpu_has(kTile | kInt8) && may_use_tiles();
   return usable;
+}
+
+bool has_bf16_tiles() {
+  static const bool has = cpu_has(kTile | kBf16);
+  return has;
 }
 
 }  // namespace nearfield
@@ -39,6 +48,7 @@ bool amx_is_usable() {
 
 namespace nearfield {
 bool amx_is_usable() { return false; }
+bool has_bf16_tiles() { return false; }
 }  // namespace nearfield
 
 #endif

@@ -31,8 +31,8 @@ std::string RoundedFilter::name_of(const TileKernel& kernel) {
 }
 
 RoundedFilter::Bound RoundedFilter::bound(const Rounded& query, double threshold) const {
-  if (query.kind == Rounded::Kind::never) return {.level = kInfinity};
-  if (query.kind == Rounded::Kind::always || threshold == kInfinity) return {};
+  if (query.kind == VectorKind::never) return {.level = kInfinity};
+  if (query.kind == VectorKind::always || threshold == kInfinity) return {};
   if (threshold == -kInfinity) return {.level = kInfinity};  // no product of usual vectors is
   return rounding_.form == Form::distance ? distance_bound(query, threshold)
                                           : product_bound(query, threshold);
@@ -41,11 +41,8 @@ RoundedFilter::Bound RoundedFilter::bound(const Rounded& query, double threshold
 // The most that lies between two vectors whose key is at most the threshold, in steps; less than 0
 // if none do.
 double RoundedFilter::most_steps(double threshold) const {
-  // The definition's sum has an error of at most (cols + 8) 2^-53 of itself.
-  const double relative = static_cast<double>(rounding_.cols + 16) * 0x1p-52;
-  const double squared = rounding_.unit ? 2 + 2 * (threshold + relative) : threshold;
-  if (squared < 0) return -1;
-  return std::sqrt(squared) * (1 + relative) / rounding_.step + kSlack;
+  const double distance = most_distance(rounding_, threshold);
+  return distance < 0 ? -1 : distance / rounding_.step + kSlack;
 }
 
 // |q - x| <= T + L, where T holds the threshold and what the query loses, and L is what the row
@@ -128,8 +125,8 @@ void RoundedFilter::level_columns(Range queries, TileRoom& room) const {
   for (std::int64_t query = queries.begin; query < queries.end; ++query) {
     const Rounded& rounded = queries_.of(query);
     std::int32_t& level = room.column_level[static_cast<std::size_t>(query - queries.begin)];
-    if (rounded.kind == Rounded::Kind::never) continue;
-    if (rounded.kind == Rounded::Kind::always) {
+    if (rounded.kind == VectorKind::never) continue;
+    if (rounded.kind == VectorKind::always) {
       level = -kFarthest;
     } else if (rounding_.form == Form::distance) {
       level = rounded.squares / 2;

@@ -7,9 +7,7 @@ namespace nearfield {
 void RoundedFilterMaker::take_queries(const Piece& queries, const Piece& rows, int threads,
                                       Monitor& monitor) {
   const DefaultFloats floats;
-  const bool fits = fitted_ || rounding_.lossless || kept_ != nullptr;
-  if (!fits) fit_rounding(rounding_, rows.view, monitor);
-  fitted_ = true;
+  if (!rounding_.fitted()) fit_rounding(rounding_, rows.view, monitor);
   filter_.reset();
   rows_.reset();
   queries_.reset();  // first: the plan counts one batch of them

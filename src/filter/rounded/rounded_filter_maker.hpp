@@ -16,7 +16,7 @@ class RoundedFilterMaker final : public FilterMaker {
   RoundedFilterMaker(Rounding rounding, const TileKernel& kernel, const RoundedRows& rows)
       : rounding_(std::move(rounding)), kernel_(kernel), kept_(&rows) {}
 
-  // Fits the rounding to the first rows of the first batch, if none is kept.
+  // Fits the rounding to the first rows of the first batch, if it is not fitted.
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;
   const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
@@ -24,7 +24,6 @@ class RoundedFilterMaker final : public FilterMaker {
 
  private:
   Rounding rounding_;
-  bool fitted_ = false;
   const TileKernel& kernel_;
   const RoundedRows* kept_ = nullptr;
   std::optional<RoundedQueries> queries_;

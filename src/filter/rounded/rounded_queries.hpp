@@ -5,11 +5,10 @@
 
 #include <nearfield/matrix.hpp>
 
-#include "core/aligned_array.hpp"
 #include "core/monitor.hpp"
-#include "filter/filter.hpp"
-#include "filter/rounded/rounding.hpp"
+#include "filter/rounded/rounder.hpp"
 #include "filter/rounded/tile_kernel.hpp"
+#include "filter/rounded/tile_queries.hpp"
 
 namespace nearfield {
 
@@ -23,18 +22,14 @@ class RoundedQueries {
   static std::int64_t bytes_per_query(std::int64_t cols);
   static std::int64_t fixed_bytes(std::int64_t cols, int threads);
 
-  std::int64_t stride() const { return stride_; }
-  const std::byte* values(std::int64_t query) const {
-    return values_.data() + (query - first_) * stride_;
-  }
+  std::int64_t stride() const { return tiles_.stride(); }
+  const std::byte* values(std::int64_t query) const { return tiles_.values(query); }
   const Rounded& of(std::int64_t query) const {
-    return rounded_[static_cast<std::size_t>(query - first_)];
+    return rounded_[static_cast<std::size_t>(tiles_.offset(query))];
   }
 
  private:
-  std::int64_t first_;
-  std::int64_t stride_;  // bytes
-  AlignedArray<std::byte> values_;
+  TileQueries tiles_;
   std::vector<Rounded> rounded_;
 };
 

@@ -7,38 +7,34 @@
 
 #include "core/aligned_array.hpp"
 #include "core/monitor.hpp"
-#include "filter/filter.hpp"
-#include "filter/rounded/rounding.hpp"
+#include "filter/rounded/rounder.hpp"
 #include "filter/rounded/tile_kernel.hpp"
+#include "filter/rounded/tile_rows.hpp"
 
 namespace nearfield {
 
 // Rows of a base in the layout of the tile kernels.
 class RoundedRows {
  public:
-  // What the monitor is told of: rows that are rounded, or nothing, since it counts pairs.
-  enum class Progress { none, rows };
-
   // `first` is the number of the first row.
   RoundedRows(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
               std::int64_t first, int threads, Monitor& monitor,
-              Progress progress = Progress::none);
+              TileRows::Progress progress = TileRows::Progress::none);
 
   // What it takes, beside what its making takes.
   static std::int64_t bytes_per_row(std::int64_t cols);
   static std::int64_t fixed_bytes(std::int64_t cols, int threads);
 
-  std::int64_t depth() const { return depth_; }
-
-  bool begins_group(std::int64_t row) const { return (row - range_.begin) % kGroupRows == 0; }
+  std::int64_t depth() const { return tiles_.depth(); }
+  bool begins_group(std::int64_t row) const { return tiles_.begins_group(row); }
 
   // Of a row that begins a group.
   const std::int8_t* values(std::int64_t row) const {
-    return values_.data() + (row - range_.begin) * depth_ * 4;
+    return reinterpret_cast<const std::int8_t*>(tiles_.values(row));
   }
-  const std::int32_t* bias(std::int64_t row) const { return bias_.data() + (row - range_.begin); }
+  const std::int32_t* bias(std::int64_t row) const { return bias_.data() + tiles_.offset(row); }
   const GroupTerms* terms(std::int64_t row) const {
-    return terms_.data() + (row - range_.begin) / kGroupRows;
+    return terms_.data() + tiles_.offset(row) / kGroupRows;
   }
   // The largest of each.
   const GroupTerms& largest_terms() const { return largest_; }
@@ -48,17 +44,15 @@ class RoundedRows {
 
   // 1 if the sum of the row's squares is odd.
   int odd(std::int64_t row) const {
-    const std::int64_t i = row - range_.begin;
+    const std::int64_t i = tiles_.offset(row);
     return static_cast<int>(odd_[static_cast<std::size_t>(i / 32)] >> (i % 32)) & 1;
   }
 
  private:
-  void pack_group(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
-                  std::int64_t group, Rounder& rounder, std::int8_t* scratch);
+  void round_group(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
+                   std::int64_t group, Rounder& rounder, std::byte* out);
 
-  Range range_;
-  std::int64_t depth_;
-  AlignedArray<std::int8_t> values_;
+  TileRows tiles_;
   AlignedArray<std::int32_t> bias_;
   std::vector<GroupTerms> terms_;
   std::vector<std::uint32_t> odd_;

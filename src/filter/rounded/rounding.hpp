@@ -1,8 +1,9 @@
 // How vectors become bytes, and what is known of the loss. docs/exactness.md has the proof.
 #pragma once
 
-#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,7 +14,6 @@
 
 #include "core/monitor.hpp"
 #include "filter/rounded/rotation.hpp"
-#include "filter/rounded/rounding_kernel.hpp"
 
 namespace nearfield {
 
@@ -41,6 +41,8 @@ struct Rounding {
   double centre_length = 0;
   std::optional<Rotation> rotation;
   float step = 1;
+
+  bool fitted() const { return lossless || !centre.empty(); }
 };
 
 // Whether and how there are tiles for the metric and the types; what depends on values is left to
@@ -58,58 +60,24 @@ inline constexpr float kLeastStep = 1e-15F;
 // Squares and sums of the numbers of such a vector neither overflow nor vanish in a float.
 inline bool is_usual_length(double length) { return length > 1e-15 && length < 1e15; }
 
-// Steps that a value may lose on average before its vector is no longer worth a bound: half of what
-// a byte holds.
-inline constexpr double kMostLoss = 64;
+// What becomes of a vector.
+enum class VectorKind : std::uint8_t {
+  usual,
+  never,   // not finite: it is in no answer
+  always,  // its numbers are too large or too small for useful bounds: it is a candidate
+};
 
 // What a vector is multiplied by, so that it has length 1 if the rounding wants it so. Empty if its
 // numbers are too large or too small for the bounds.
 std::optional<double> scale_of(const Rounding& rounding, std::span<const double> decoded);
 
-// Added to bounds, in steps: more than what vanishes below the smallest numbers of a float.
-inline constexpr double kSlack = 1e-4;
+// The most that lies between two vectors whose key is at most the threshold, in the units of the
+// vectors that are rounded; less than 0 if none do. Of Form::distance.
+double most_distance(const Rounding& rounding, double threshold);
 
-// What is known of a vector after rounding.
-struct Rounded {
-  enum class Kind : std::uint8_t {
-    usual,
-    never,   // not finite: it is in no answer
-    always,  // its numbers are too large or too small for useful bounds: it is a candidate
-  };
-  Kind kind = Kind::usual;
-  std::int32_t sum = 0;      // of its bytes
-  std::int32_t squares = 0;  // of them
-  // In steps, and rounded up: how far it is from what its bytes stand for, and from zero.
-  float loss = 0;
-  float half_square = 0;  // of the loss
-  float length = 0;
-  float step = 1;
-  double product_with_centre = 0;  // of a query of the product form
-};
-
-// Rounds vectors, one at a time.
-class Rounder {
- public:
-  explicit Rounder(const Rounding& rounding);
-  static std::int64_t bytes(std::int64_t cols) { return cols * 12; }
-
-  // Write cols bytes.
-  Rounded row(const std::byte* row, std::int8_t* out);
-  Rounded query(const std::byte* query, std::int8_t* out);
-
- private:
-  bool load(DType dtype, const std::byte* row);
-  void centre();
-  void rotate();
-  Rounded::Kind kind_of(DType dtype, const std::byte* row) const;
-  Rounded unusual(Rounded::Kind kind, std::int8_t* out) const;
-  Rounded round(float step, double centre_length, std::int8_t* out) const;
-
-  const Rounding& rounding_;
-  const RoundingKernel& kernel_;
-  std::vector<double> decoded_;
-  double scale_ = 1;
-  std::vector<float> values_;
-};
+// Rounded up to a float.
+inline float rounded_up(double x) {
+  return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
+}
 
 }  // namespace nearfield

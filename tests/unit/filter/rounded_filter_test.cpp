@@ -4,36 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/random.hpp"
 #include "tests/oracle/data.hpp"
-#include "tests/oracle/oracle.hpp"
+#include "tests/unit/filter/near_rows.hpp"
 
 namespace nearfield {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// The true key of every pair; NaN where there is none.
-std::vector<double> true_keys(MatrixView queries, MatrixView base, Metric metric) {
-  KnnOptions options;
-  options.k = base.rows();
-  options.metric = metric;
-  const oracle::Answer answer = oracle::knn(queries, base, options);
-  std::vector<double> keys(static_cast<std::size_t>(queries.rows() * base.rows()), NAN);
-  for (std::int64_t query = 0; query < queries.rows(); ++query) {
-    for (std::int64_t i = 0; i < base.rows(); ++i) {
-      const auto at = static_cast<std::size_t>(query * base.rows() + i);
-      if (answer.ids[at] < 0) continue;
-      keys[static_cast<std::size_t>(query * base.rows() + answer.ids[at])] = answer.keys[at];
-    }
-  }
-  return keys;
-}
 
 struct Problem {
   Metric metric;
@@ -42,58 +22,16 @@ struct Problem {
   Rounding rounding;
 };
 
-// How many rows at or below a threshold there were. Thresholds are keys that occur, and infinities.
+// How many rows at or below a threshold there were.
 std::int64_t expect_all_near(const Problem& problem, Isa isa, Random& random) {
   const Context context;
   Monitor monitor(context, 1);
-  const std::int64_t rows = problem.base.rows();
   const TileKernel& kernel = tile_kernel(isa);
   const RoundedQueries queries(problem.rounding, kernel, problem.queries, 0, 1, monitor);
   const RoundedRows base(problem.rounding, kernel, problem.base, 0, 1, monitor);
-  const RoundedFilter filter(problem.rounding, kernel, queries, base);
-  const std::vector<double> keys = true_keys(problem.queries, problem.base, problem.metric);
-
-  std::vector<double> thresholds;
-  for (std::int64_t query = 0; query < problem.queries.rows(); ++query) {
-    const double key = keys[static_cast<std::size_t>(query * rows + random.below(rows))];
-    const double special = random.below(2) == 0 ? kInfinity : -kInfinity;
-    thresholds.push_back(std::isnan(key) || random.below(20) == 0 ? special : key);
-  }
-  // Every other time the rows ask too: that finds more, and no less.
-  std::vector<double> row_thresholds;
-  for (std::int64_t row = 0; filter.two_sided() != nullptr && random.below(2) == 0 && row < rows;) {
-    for (; row < rows; ++row) {
-      const std::int64_t query = random.below(problem.queries.rows());
-      const double key = keys[static_cast<std::size_t>(query * rows + row)];
-      row_thresholds.push_back(std::isnan(key) ? kInfinity : key);
-    }
-  }
-  Candidates found;
-  filter.survivors_of_both({{0, problem.queries.rows()}, {0, rows}}, thresholds, row_thresholds,
-                           found);
-  std::int64_t near = 0;
-  std::int64_t next = 0;
-  for (std::int64_t query = 0; query < problem.queries.rows(); ++query) {
-    std::vector<bool> kept(static_cast<std::size_t>(rows));
-    for (const std::uint32_t row : found.rows_of(query)) {
-      kept[row] = true;
-      if (found.keyed()) {
-        EXPECT_EQ(found.keys()[static_cast<std::size_t>(next)],
-                  keys[static_cast<std::size_t>(query * rows + row)]);
-      }
-      ++next;
-    }
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const double key = keys[static_cast<std::size_t>(query * rows + row)];
-      const bool asked =
-          !row_thresholds.empty() && key <= row_thresholds[static_cast<std::size_t>(row)];
-      if (!(key <= thresholds[static_cast<std::size_t>(query)]) && !asked) continue;
-      ++near;
-      EXPECT_TRUE(kept[static_cast<std::size_t>(row)])
-          << kernel.name << ", query " << query << ", row " << row << ", key " << key;
-    }
-  }
-  return near;
+  const NearRows near{problem.queries.rows(), problem.base.rows(),
+                      true_keys(problem.queries, problem.base, problem.metric)};
+  return near.expect_kept(RoundedFilter(problem.rounding, kernel, queries, base), random);
 }
 
 // A poor choice costs survivors, never an answer: fits on a few rows, steps far off, rotations.

@@ -1,4 +1,4 @@
-#include "filter/rounded/rounding.hpp"
+#include "filter/rounded/rounder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Vector round(const Rounding& rounding, const std::byte* row, bool query) {
   Rounder rounder(rounding);
   vector.rounded =
       query ? rounder.query(row, vector.bytes.data()) : rounder.row(row, vector.bytes.data());
-  if (rounding.unit && vector.rounded.kind == Rounded::Kind::usual) {
+  if (rounding.unit && vector.rounded.kind == VectorKind::usual) {
     const Exact length = std::sqrt(product(vector.values, vector.values));
     for (Exact& value : vector.values) value /= length;
   }
@@ -98,8 +98,8 @@ TEST(Rounding, LosesNoMoreThanItSays) {
         for (std::int64_t row = 0; row < rows.rows(); row += 7) {
           const Vector query = round(*rounding, rows.row(row), true);
           for (const Vector& other : base) {
-            if (query.rounded.kind != Rounded::Kind::usual) continue;
-            if (other.rounded.kind != Rounded::Kind::usual) continue;
+            if (query.rounded.kind != VectorKind::usual) continue;
+            if (other.rounded.kind != VectorKind::usual) continue;
             ++usual;
             expect_bound(*rounding, query, other);
           }
@@ -138,7 +138,7 @@ TEST(Rounding, OrdinaryVectorsLoseLittle) {
   std::vector<std::int8_t> bytes(128);
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
     const Rounded rounded = rounder.row(rows.row(row), bytes.data());
-    EXPECT_EQ(rounded.kind, Rounded::Kind::usual);
+    EXPECT_EQ(rounded.kind, VectorKind::usual);
     EXPECT_LT(rounded.loss, 0.05F * rounded.length);
   }
 }

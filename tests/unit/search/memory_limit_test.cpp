@@ -10,6 +10,8 @@
 
 #include <nearfield/nearfield.hpp>
 
+#include "filter/rounded/bf16_tile_kernel.hpp"
+#include "search/plan.hpp"
 #include "tests/oracle/data.hpp"
 
 #pragma GCC diagnostic ignored "-Wpragmas"                // clang does not know the next
@@ -97,6 +99,36 @@ TEST(MemoryLimit, IsKept) {
     }
   }
   EXPECT_EQ(runs, 108);
+}
+
+TEST(MemoryLimit, IsKeptByBf16) {
+  if (bf16_tile_kernel(default_isa()) == nullptr) GTEST_SKIP() << "no tiles of bf16 here";
+  default_tuning().tiles.least_bf16_gain = 0;
+  int by_bf16 = 0;
+  for (const std::int64_t cols : {24, 1000}) {
+    const std::int64_t rows = 1'000'000 / cols;
+    const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, rows, cols, 1});
+    const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 300, cols, 2});
+    knn(queries, base, {}, {.threads = 2});
+    for (const int threads : {1, 2}) {
+      for (const std::int64_t limit : {1'000'000, 2'000'000, 4'000'000, 8'000'000, 30'000'000}) {
+        Context context{.threads = threads};
+        context.memory_limit = limit;
+        const data::PiecewiseRows pieces(base);
+        const MatrixRows resident(base);
+        for (const RowSource* source :
+             {static_cast<const RowSource*>(&pieces), static_cast<const RowSource*>(&resident)}) {
+          Neighbors found;
+          const std::int64_t used =
+              measure([&] { found = knn(MatrixRows(queries), *source, {}, context); });
+          EXPECT_LE(used, limit) << cols << " columns, " << to_string(found.stats.plan);
+          by_bf16 += found.stats.plan.filter.starts_with("bf16") ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(by_bf16, 15);  // of 40
+  default_tuning() = Tuning();
 }
 
 TEST(MemoryLimit, IsKeptOverBits) {

@@ -20,22 +20,9 @@
 HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,amx-tile,amx-int8")
 namespace nearfield::N_AMX {
 
+#define NEARFIELD_MULTIPLY_TILES _tile_dpbssd
+#include "filter/rounded/cpu/amx_tiles-inl.h"
 #include "filter/rounded/cpu/avx512_test-inl.h"
-
-struct alignas(64) TileConfig {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t bytes_per_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
-// Of the queries and a block: [query][row], without the bias.
-struct alignas(64) Sums {
-  std::int32_t of[kTileQueries * kBlockRows];
-
-  __m512i load(std::int64_t query) const { return _mm512_load_si512(of + query * kBlockRows); }
-};
 
 // Finds in the sums of one block after the other; those of a group have thresholds in common.
 struct Comparison {
@@ -77,26 +64,8 @@ struct Comparison {
   alignas(64) std::int32_t thresholds[kTileQueries];
 };
 
-// Where the operands of the products lie. Tiles 4 and 5 hold queries.
-struct Operands {
-  explicit Operands(const TileJob& job)
-      : upper(job.queries),
-        lower(job.queries + 16 * job.query_stride),
-        rows(job.rows),
-        query_stride(job.query_stride),
-        block_bytes(job.depth * kDepthBytes) {}
-
-  const std::int8_t* block(std::int64_t number) const { return rows + number * block_bytes; }
-
-  const std::byte* upper;
-  const std::byte* lower;
-  const std::int8_t* rows;
-  std::int64_t query_stride;
-  std::int64_t block_bytes;
-};
-
 // Twice, since an instruction names its tiles: no argument can stand for their numbers.
-inline void multiply_even(const Operands& operands, const std::int8_t* block) {
+inline void multiply_even(const Operands& operands, const std::byte* block) {
   _tile_zero(0);
   _tile_zero(1);
   for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
@@ -108,12 +77,7 @@ inline void multiply_even(const Operands& operands, const std::int8_t* block) {
   }
 }
 
-inline void store_even(Sums& sums) {
-  _tile_stored(0, sums.of, 64);
-  _tile_stored(1, sums.of + 16 * kBlockRows, 64);
-}
-
-inline void multiply_odd(const Operands& operands, const std::int8_t* block) {
+inline void multiply_odd(const Operands& operands, const std::byte* block) {
   _tile_zero(2);
   _tile_zero(3);
   for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
@@ -123,11 +87,6 @@ inline void multiply_odd(const Operands& operands, const std::int8_t* block) {
     _tile_loadd(5, operands.lower + k, operands.query_stride);
     _tile_dpbssd(3, 5, 6);
   }
-}
-
-inline void store_odd(Sums& sums) {
-  _tile_stored(2, sums.of, 64);
-  _tile_stored(3, sums.of + 16 * kBlockRows, 64);
 }
 
 // Blocks in turn, each in a pair of tiles of its own.
@@ -153,42 +112,6 @@ void run_pairs(TileJob& job) {
   comparison.compare(odd, 2 * job.groups - 1);
 }
 
-// Both blocks of a group at once: each tile that is loaded serves two products, and the products
-// take so long that it does not matter that the stores wait for them.
-void run_squares(TileJob& job) {
-  const Operands operands(job);
-  Comparison comparison(job);
-  Sums even[2];
-  Sums odd[2];
-  const auto compare = [&](std::int64_t group) {
-    comparison.start_group(group);
-    comparison.compare(even[group % 2], 2 * group);
-    comparison.compare(odd[group % 2], 2 * group + 1);
-  };
-  for (std::int64_t group = 0; group < job.groups; ++group) {
-    const std::int8_t* left = operands.block(2 * group);
-    const std::int8_t* right = operands.block(2 * group + 1);
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
-      _tile_loadd(4, operands.upper + k, operands.query_stride);
-      _tile_loadd(6, left + k * 16, 64);
-      _tile_dpbssd(0, 4, 6);
-      _tile_loadd(7, right + k * 16, 64);
-      _tile_dpbssd(2, 4, 7);
-      _tile_loadd(5, operands.lower + k, operands.query_stride);
-      _tile_dpbssd(1, 5, 6);
-      _tile_dpbssd(3, 5, 7);
-    }
-    if (group > 0) compare(group - 1);
-    store_even(even[group % 2]);
-    store_odd(odd[group % 2]);
-  }
-  compare(job.groups - 1);
-}
-
 void run(TileJob& job) {
   constexpr std::int64_t kDeepestPairs = 256;
   const TileConfig config;
@@ -197,7 +120,7 @@ void run(TileJob& job) {
   if (job.query_stride <= kDeepestPairs) {
     run_pairs(job);
   } else {
-    run_squares(job);
+    run_squares<Comparison>(job);
   }
   _tile_release();
 }

@@ -1,5 +1,7 @@
 // Thresholds and comparisons with registers of 512 bits. Included inside a namespace.
 
+#include "filter/rounded/cpu/append_rows-inl.h"
+
 inline void round_thresholds(const TileJob& job, const GroupTerms& terms, std::int32_t* out) {
   const __m512 loss = _mm512_set1_ps(terms.loss);
   const __m512 other = _mm512_set1_ps(terms.other);
@@ -15,13 +17,9 @@ inline void round_thresholds(const TileJob& job, const GroupTerms& terms, std::i
 
 inline void append(__m512i sums, __mmask16 found, std::int64_t first_row, std::int64_t query,
                    TileJob& job) {
-  const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const __m512i rows =
-      _mm512_add_epi32(numbers, _mm512_set1_epi32(static_cast<std::int32_t>(first_row)));
-  const std::int64_t at = query * job.room + job.counts[query];
-  _mm512_storeu_si512(job.found_rows + at, _mm512_maskz_compress_epi32(found, rows));
-  _mm512_storeu_si512(job.found_sums + at, _mm512_maskz_compress_epi32(found, sums));
-  job.counts[query] += __builtin_popcount(found);
+  _mm512_storeu_si512(job.found_sums + query * job.room + job.counts[query],
+                      _mm512_maskz_compress_epi32(found, sums));
+  append_rows(found, first_row, query, job);
 }
 
 // Of a query and 16 rows from `row` of the job, whose sums these are.

@@ -30,6 +30,19 @@ double sum_of_squares(const double* values, std::int64_t count) {
   return total;
 }
 
+double product(const float* x, const float* y, std::int64_t count) {
+  constexpr std::int64_t kParts = 32;
+  float sums[kParts] = {};
+  std::int64_t i = 0;
+  for (; i + kParts <= count; i += kParts) {
+    for (std::int64_t part = 0; part < kParts; ++part) sums[part] += x[i + part] * y[i + part];
+  }
+  for (; i < count; ++i) sums[i % kParts] += x[i] * y[i];
+  double total = 0;
+  for (const float sum : sums) total += sum;
+  return total;
+}
+
 void scale(const double* values, double factor, std::int64_t count, float* out) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(values[i] * factor);
 }
@@ -110,6 +123,36 @@ RoundedValues round(const float* values, float step, std::int64_t count, std::in
   return total;
 }
 
+// The upper half of a float's bits is a bf16; the carry of what is added rounds it.
+RoundedToBf16 round_to_bf16(const float* values, std::int64_t count, std::uint16_t* out) {
+  constexpr std::int64_t kParts = 16;
+  double lost[kParts] = {};
+  double squares[kParts] = {};
+  const auto round = [&](std::int64_t i, std::int64_t part) {
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, values + i, sizeof(bits));
+    bits += 0x7fff + (bits >> 16 & 1);
+    out[i] = static_cast<std::uint16_t>(bits >> 16);
+    bits &= 0xffff0000;
+    float kept;
+    __builtin_memcpy(&kept, &bits, sizeof(kept));
+    const double error = static_cast<double>(values[i]) - kept;
+    lost[part] += error * error;
+    squares[part] += static_cast<double>(kept) * kept;
+  };
+  std::int64_t i = 0;
+  for (; i + kParts <= count; i += kParts) {
+    for (std::int64_t part = 0; part < kParts; ++part) round(i + part, part);
+  }
+  for (; i < count; ++i) round(i, i % kParts);
+  RoundedToBf16 total;
+  for (std::int64_t part = 0; part < kParts; ++part) {
+    total.lost += lost[part];
+    total.squares += squares[part];
+  }
+  return total;
+}
+
 // Butterflies of values that lie kHalf apart. The first ones are written for their distance, so
 // that they become shuffles instead of loops of one or two.
 template <std::int64_t kHalf>
@@ -152,7 +195,8 @@ void transform(const float* signs, std::int64_t count, float* values) {
   for (; half < count; half *= 2) butterflies(half, count, values);
 }
 
-constexpr RoundingKernel kRounding{sum_of_squares, scale, centre, round, transform};
+constexpr RoundingKernel kRounding{sum_of_squares, product,       scale,    centre,
+                                   round,          round_to_bf16, transform};
 
 }  // namespace nearfield::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

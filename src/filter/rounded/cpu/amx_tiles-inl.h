@@ -1,0 +1,83 @@
+// What the kernels of AMX have in common, whatever a tile's values are. Included inside a namespace,
+// after NEARFIELD_MULTIPLY_TILES, the instruction.
+
+struct alignas(64) TileConfig {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t bytes_per_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+// Of the queries and a block: [query][row], without the bias.
+struct alignas(64) Sums {
+  std::int32_t of[kTileQueries * kBlockRows];
+
+  __m512i load(std::int64_t query) const { return _mm512_load_si512(of + query * kBlockRows); }
+};
+
+// Where the operands of the products lie. Tiles 4 and 5 hold queries.
+struct Operands {
+  template <class Job>
+  explicit Operands(const Job& job)
+      : upper(job.queries),
+        lower(job.queries + 16 * job.query_stride),
+        rows(reinterpret_cast<const std::byte*>(job.rows)),
+        query_stride(job.query_stride),
+        block_bytes(job.depth * kDepthBytes) {}
+
+  const std::byte* block(std::int64_t number) const { return rows + number * block_bytes; }
+
+  const std::byte* upper;
+  const std::byte* lower;
+  const std::byte* rows;
+  std::int64_t query_stride;
+  std::int64_t block_bytes;
+};
+
+inline void store_even(Sums& sums) {
+  _tile_stored(0, sums.of, 64);
+  _tile_stored(1, sums.of + 16 * kBlockRows, 64);
+}
+
+inline void store_odd(Sums& sums) {
+  _tile_stored(2, sums.of, 64);
+  _tile_stored(3, sums.of + 16 * kBlockRows, 64);
+}
+
+// Both blocks of a group at once: each tile that is loaded serves two products, and the products
+// take so long that it does not matter that the stores wait for them.
+template <class Comparison, class Job>
+void run_squares(Job& job) {
+  const Operands operands(job);
+  Comparison comparison(job);
+  Sums even[2];
+  Sums odd[2];
+  const auto compare = [&](std::int64_t group) {
+    comparison.start_group(group);
+    comparison.compare(even[group % 2], 2 * group);
+    comparison.compare(odd[group % 2], 2 * group + 1);
+  };
+  for (std::int64_t group = 0; group < job.groups; ++group) {
+    const std::byte* left = operands.block(2 * group);
+    const std::byte* right = operands.block(2 * group + 1);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
+      _tile_loadd(4, operands.upper + k, operands.query_stride);
+      _tile_loadd(6, left + k * 16, 64);
+      NEARFIELD_MULTIPLY_TILES(0, 4, 6);
+      _tile_loadd(7, right + k * 16, 64);
+      NEARFIELD_MULTIPLY_TILES(2, 4, 7);
+      _tile_loadd(5, operands.lower + k, operands.query_stride);
+      NEARFIELD_MULTIPLY_TILES(1, 5, 6);
+      NEARFIELD_MULTIPLY_TILES(3, 5, 7);
+    }
+    if (group > 0) compare(group - 1);
+    store_even(even[group % 2]);
+    store_odd(odd[group % 2]);
+  }
+  compare(job.groups - 1);
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+
+#include "filter/filter_maker.hpp"
+#include "filter/rounded/bf16_tile_kernel.hpp"
+#include "filter/rounded/rounding.hpp"
+#include "filter/rounded/tile_kernel.hpp"
+
+namespace nearfield {
+
+// Tiles of bytes or of bf16, by what is predicted of the first queries and rows.
+class EitherFilterMaker final : public FilterMaker {
+ public:
+  // Of a base with so many rows. bf16 must take so many times less than bytes.
+  EitherFilterMaker(Rounding rounding, const TileKernel& bytes, Bf16TileKernel bf16,
+                    std::int64_t rows, double least_gain)
+      : rounding_(std::move(rounding)),
+        bytes_(bytes),
+        bf16_(bf16),
+        rows_(rows),
+        least_gain_(least_gain) {}
+
+  void take_queries(const Piece& queries, const Piece& rows, int threads,
+                    Monitor& monitor) override;
+  const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
+  std::string name() const override;
+
+ private:
+  Rounding rounding_;
+  const TileKernel& bytes_;
+  Bf16TileKernel bf16_;
+  std::int64_t rows_;
+  double least_gain_;
+  std::unique_ptr<FilterMaker> chosen_;
+};
+
+}  // namespace nearfield
