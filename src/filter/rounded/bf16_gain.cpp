@@ -44,7 +44,7 @@ std::int64_t most_sample_rows(std::int64_t cols) {
 
 // What the bound on a key has of a vector, by one rounding.
 struct Lost {
-  double loss = kInfinity;  // of what is always a candidate
+  double loss = kInfinity;  // of a row that is cut off too much, and so always a candidate
   double length = 0;
 };
 
@@ -54,19 +54,22 @@ struct Sampled {
   double squares = 0;
 };
 
-// Vectors as they are compared, and what they lose.
+// Usual vectors as they are compared, and what they lose.
 class Sample {
  public:
-  explicit Sample(const Rounding& rounding)
+  Sample(const Rounding& rounding, std::int64_t most)
       : rounding_(rounding),
         vector_(rounding),
         to_bytes_(rounding),
         to_bf16_(rounding),
         bytes_(static_cast<std::size_t>(rounding.cols)),
-        bf16_(static_cast<std::size_t>(rounding.cols)) {}
+        bf16_(static_cast<std::size_t>(rounding.cols)) {
+    vectors.reserve(static_cast<std::size_t>(most));
+    values.reserve(static_cast<std::size_t>(most * rounding.cols));
+  }
 
   void add_row(const std::byte* row) {
-    if (vector_.load(rounding_.base, row) == VectorKind::never) return;
+    if (vector_.load(rounding_.base, row) != VectorKind::usual) return;
     vector_.centre();
     add(to_bytes_.row(row, bytes_.data()), rounding_.step, to_bf16_.row(row, bf16_.data()));
   }
@@ -108,9 +111,7 @@ class Sample {
     if (bytes.kind == VectorKind::usual) {
       sampled.bytes = {bytes.loss * step, bytes.length * step};
     }
-    if (bf16.kind == VectorKind::usual) {
-      sampled.bf16 = {bf16.loss * bf16.step, std::sqrt(bf16.squares) * bf16.step};
-    }
+    sampled.bf16 = {bf16.loss * bf16.step, std::sqrt(bf16.squares) * bf16.step};
     const std::span<const float> own = vector_.values();
     sampled.squares =
         rounding_kernel(rounding_.isa).product(own.data(), own.data(), rounding_.cols);
@@ -136,16 +137,17 @@ double slack(Form form, const Lost& query, const Lost& row) {
 double deviation(double share) { return std::sqrt(2 * std::log(1 / share)); }
 
 // The key that so small a share of all rows is below, by those of a sample. Where these are too
-// few it is where the line through the smallest and the one at a sixteenth leads.
+// few it is where the line through the smallest and the one at a sixteenth leads, which is the
+// fifth at least.
 double key_at(double share, std::vector<double> keys) {
   std::sort(keys.begin(), keys.end());
   const auto count = static_cast<double>(keys.size());
   if (share * count >= 1) return keys[static_cast<std::size_t>(share * (count - 1))];
-  constexpr double kOther = 1.0 / 16;
+  const double other = std::max(1.0 / 16, 4 / count);
   const double near = keys[0];
-  const double far = keys[static_cast<std::size_t>(kOther * count)];
+  const double far = keys[static_cast<std::size_t>(other * count)];
   const double steps =
-      (deviation(share) - deviation(1 / count)) / (deviation(1 / count) - deviation(kOther));
+      (deviation(share) - deviation(1 / count)) / (deviation(1 / count) - deviation(other));
   return near - steps * (far - near);
 }
 
@@ -195,7 +197,7 @@ void take_evenly(std::int64_t wanted, std::int64_t rows, const Add& add) {
 
 std::int64_t bf16_gain_bytes(std::int64_t cols) {
   const std::int64_t of_a_vector = cols * static_cast<std::int64_t>(sizeof(float)) +
-                                   static_cast<std::int64_t>(sizeof(Sampled) + sizeof(double));
+                                   static_cast<std::int64_t>(sizeof(Sampled) + 2 * sizeof(double));
   const std::int64_t of_a_sample =
       2 * LoadedVector::bytes(cols) + Rounder::bytes(cols) +
       cols * static_cast<std::int64_t>(sizeof(std::int8_t) + sizeof(std::uint16_t));
@@ -204,14 +206,14 @@ std::int64_t bf16_gain_bytes(std::int64_t cols) {
 
 double bf16_gain(const Rounding& rounding, MatrixView queries, MatrixView rows,
                  std::int64_t base_rows) {
-  Sample asked(rounding);
-  Sample base(rounding);
+  const std::int64_t wanted = std::min(std::max(rows.rows() / kOfTheRows, kLeastSampleRows),
+                                       most_sample_rows(rounding.cols));
+  Sample asked(rounding, kSampleQueries);
+  Sample base(rounding, wanted);
   take_evenly(kSampleQueries, queries.rows(),
               [&](std::int64_t i) { asked.add_query(queries.row(i)); });
-  const std::int64_t wanted = std::max(rows.rows() / kOfTheRows, kLeastSampleRows);
-  take_evenly(std::min(wanted, most_sample_rows(rounding.cols)), rows.rows(),
-              [&](std::int64_t i) { base.add_row(rows.row(i)); });
-  if (asked.vectors.empty() || base.vectors.size() < 2) return 0;
+  take_evenly(wanted, rows.rows(), [&](std::int64_t i) { base.add_row(rows.row(i)); });
+  if (asked.vectors.empty() || base.vectors.size() < 8) return 0;
   base.share_in_groups();
   const Survivors survivors = survivors_of(rounding, asked, base, mean_share(base_rows));
   const auto cols = static_cast<double>(rounding.cols);
