@@ -14,11 +14,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-constexpr std::int64_t kSampleQueries = 16;
+constexpr std::int64_t kSampleQueries = 8;
 constexpr std::int64_t kLeastSampleRows = 256;
 constexpr std::int64_t kMostSampleRows = 1024;   // one row that loses much is noticed by 32
 constexpr std::int64_t kSampleValues = 1 << 18;  // about a millisecond
-constexpr std::int64_t kOfTheRows = 32;          // one of so many, within these
+constexpr std::int64_t kOfTheRows = 64;          // one of so many, within these
 
 // A threshold is taken to be the key of this rank among the rows that were looked at.
 constexpr double kRank = 10;
@@ -140,12 +140,16 @@ double deviation(double share) { return std::sqrt(2 * std::log(1 / share)); }
 // few it is where the line through the smallest and the one at a sixteenth leads, which is the
 // fifth at least.
 double key_at(double share, std::vector<double> keys) {
-  std::sort(keys.begin(), keys.end());
+  const auto of_rank = [&](double rank) {
+    const auto place = keys.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(keys.begin(), place, keys.end());
+    return *place;
+  };
   const auto count = static_cast<double>(keys.size());
-  if (share * count >= 1) return keys[static_cast<std::size_t>(share * (count - 1))];
+  if (share * count >= 1) return of_rank(share * (count - 1));
   const double other = std::max(1.0 / 16, 4 / count);
-  const double near = keys[0];
-  const double far = keys[static_cast<std::size_t>(other * count)];
+  const double near = of_rank(0);
+  const double far = of_rank(other * count);
   const double steps =
       (deviation(share) - deviation(1 / count)) / (deviation(1 / count) - deviation(other));
   return near - steps * (far - near);
