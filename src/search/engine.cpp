@@ -117,6 +117,7 @@ Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) 
     take(batch, *sink);
     first = batch.end;
   } while (first < input_.queries.rows());
+  filter_.reset();  // with what it has made of the rows: the caller may search on
   return {plan_, counts_.considered, counts_.verified, monitor.seconds()};
 }
 
