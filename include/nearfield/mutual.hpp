@@ -15,8 +15,8 @@ struct MutualOptions {
 };
 
 // A row of `first` and a row of `second`, each the other's nearest; of rows that are equally near,
-// the nearest is the one with the smaller id. Every row is in at most one pair. Where both sets fit
-// the memory and distances are compared by tiles, one pass serves both directions.
+// the nearest is the one with the smaller id. Every row is in at most one pair. One pass serves
+// both directions where both sets fit the memory and tiles compare distances, or products of bytes.
 Pairs mutual(const RowSource& first, const RowSource& second, const MutualOptions& options = {},
              const Context& context = {});
 
@@ -33,7 +33,8 @@ inline Pairs mutual(MatrixView rows, const MutualOptions& options = {},
   return mutual(MatrixRows(rows), options, context);
 }
 
-// What mutual would do, without doing it. A pair counts twice: it is asked about from both sides.
+// What mutual would do, without doing it; of two passes, the first. Of two sets a pair counts
+// twice: it is asked about from both sides.
 Plan plan_mutual(const RowSource& first, const RowSource& second, const MutualOptions& options = {},
                  const Context& context = {});
 Plan plan_mutual(const RowSource& rows, const MutualOptions& options = {},

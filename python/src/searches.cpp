@@ -1,4 +1,5 @@
 // knn, within, graph, pairs and mutual, and their plans.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -86,12 +87,14 @@ void bind_options(nb::module_& module) {
           nb::arg("metric"), nb::arg("check_finite"));
 }
 
-// Whether a search takes no more than about 10 ms: so many values, none of which has a power to
-// take, and all of them in memory. A thread of its own would cost as much as 200,000 values.
+// Whether a search takes no more than some 20 ms, even if it finds and sorts all pairs: so many
+// values, none of which has a power to take, and all of them in memory. A thread of its own would
+// cost as much as 200,000 values.
 bool is_short(const RowSource& queries, const RowSource& base, MetricSpec metric) {
   constexpr double kMostValues = 1 << 24;
+  constexpr std::int64_t kValuesOfAPair = 64;  // at least, with what is done once it is found
   const double values = static_cast<double>(queries.rows()) * static_cast<double>(base.rows()) *
-                        static_cast<double>(base.cols());
+                        static_cast<double>(std::max(base.cols(), kValuesOfAPair));
   return values <= kMostValues && metric.metric != Metric::lp && queries.in_memory() &&
          base.in_memory();
 }

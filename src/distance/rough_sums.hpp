@@ -40,7 +40,8 @@ const RoughKernels& rough_kernels(Isa isa);
 // terms, and up to 5 join the parts. Twice of that, and more, covers what denormals lose and the
 // error of a key.
 constexpr double rough_error(std::int64_t cols) {
-  return static_cast<double>(cols / kRoughParts + 16) * 0x1p-23;
+  const std::int64_t roundings = cols / kRoughParts + 16;
+  return static_cast<double>(roundings) * 0x1p-23;
 }
 inline constexpr double kLeastRough = 1e-20;
 inline constexpr double kMostRough = 1e30;

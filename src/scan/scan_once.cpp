@@ -1,7 +1,6 @@
 #include "scan/scan_once.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -68,9 +67,7 @@ class OnceScan {
         sink_(sink),
         monitor_(monitor),
         one_set_(sink.one_set()),
-        row_stripes_(grid.rows),
-        own_query_stripes_(one_set_ ? Range{} : grid.queries),
-        query_stripes_(one_set_ ? row_stripes_ : own_query_stripes_),
+        stripes_(grid.rows),
         scratch_(static_cast<std::size_t>(grid.threads)) {}
 
   ScanCounts run() {
@@ -79,10 +76,14 @@ class OnceScan {
     run_tasks(std::ssize(tiles), grid_.threads, [&](std::int64_t task, int worker) {
       const DefaultFloats floats;
       const Range queries = tiles[static_cast<std::size_t>(task)];
-      const std::int64_t first = one_set_ ? queries.begin : grid_.rows.begin;
-      for (std::int64_t row = first; row < grid_.rows.end; row += grid_.row_tile) {
-        const Block block{queries, {row, std::min(row + grid_.row_tile, grid_.rows.end)}};
+      // Of one set, earlier tiles have given each query a threshold, as a row of theirs.
+      std::int64_t row = one_set_ ? queries.begin : grid_.rows.begin;
+      std::int64_t size = one_set_ ? grid_.row_tile : grid_.first_row_tile;
+      while (row < grid_.rows.end) {
+        const Block block{queries, {row, std::min(row + size, grid_.rows.end)}};
         run_block(block, scratch_[static_cast<std::size_t>(worker)]);
+        row = block.rows.end;
+        size = std::min(2 * size, grid_.row_tile);
       }
     });
     ScanCounts total;
@@ -108,13 +109,21 @@ class OnceScan {
     monitor_.advance(pairs);
   }
 
+  // Of two sets, a query is with one thread at a time.
+  template <class Work>
+  void with_queries(Range queries, const Work& work) {
+    if (one_set_) {
+      stripes_.with(queries, work);
+    } else {
+      work();
+    }
+  }
+
   void read_thresholds(const Block& block, Scratch& scratch) {
     scratch.thresholds.resize(static_cast<std::size_t>(block.queries.size()));
     scratch.row_thresholds.resize(static_cast<std::size_t>(block.rows.size()));
-    query_stripes_.with(block.queries,
-                        [&] { sink_.thresholds(block.queries, scratch.thresholds); });
-    row_stripes_.with(block.rows,
-                      [&] { sink_.row_thresholds(block.rows, scratch.row_thresholds); });
+    with_queries(block.queries, [&] { sink_.thresholds(block.queries, scratch.thresholds); });
+    stripes_.with(block.rows, [&] { sink_.row_thresholds(block.rows, scratch.row_thresholds); });
   }
 
   // A query and a row behind it in both orders, and a row with itself, as scan counts them. Rows
@@ -133,16 +142,18 @@ class OnceScan {
     if (!scratch.candidates.keyed()) {
       reserve_room(scratch.keys, static_cast<std::size_t>(block.pairs()));  // as in scan.cpp
       scratch.keys.resize(static_cast<std::size_t>(scratch.candidates.size()));
-      // What is too far for the query may be near enough for the row: no threshold is told.
-      scratch.thresholds.assign(scratch.thresholds.size(), std::numeric_limits<double>::infinity());
+      // What is too far for the query may be near enough for a row.
+      const double of_rows =
+          *std::max_element(scratch.row_thresholds.begin(), scratch.row_thresholds.end());
+      for (double& threshold : scratch.thresholds) threshold = std::max(threshold, of_rows);
       verifier_.keys(scratch.candidates, scratch.thresholds, scratch.keys);
       monitor_.check();
     }
     const std::span<const double> keys =
         scratch.candidates.keyed() ? scratch.candidates.keys() : scratch.keys;
-    query_stripes_.with(block.queries, [&] { sink_.consume(scratch.candidates, keys); });
+    with_queries(block.queries, [&] { sink_.consume(scratch.candidates, keys); });
     monitor_.check();
-    row_stripes_.with(block.rows, [&] { sink_.consume_turned(scratch.candidates, keys); });
+    stripes_.with(block.rows, [&] { sink_.consume_turned(scratch.candidates, keys); });
   }
 
   const ScanGrid& grid_;
@@ -151,9 +162,7 @@ class OnceScan {
   TwoSidedSink& sink_;
   Monitor& monitor_;
   const bool one_set_;
-  Stripes row_stripes_;
-  Stripes own_query_stripes_;
-  Stripes& query_stripes_;  // those of the rows, if both are one set
+  Stripes stripes_;
   std::vector<Scratch> scratch_;
 };
 

@@ -118,6 +118,7 @@ Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) 
     first = batch.end;
   } while (first < input_.queries.rows());
   plan_.filter = filter_->name() + allowed_text(input_);  // which may have been left to the rows
+  filter_.reset();  // with what it has made of the rows: the caller may search on
   return {plan_, counts_.considered, counts_.verified, monitor.seconds()};
 }
 

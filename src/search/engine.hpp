@@ -57,6 +57,7 @@ class Engine {
   using TakeSink = std::function<void(Range queries, Sink& sink)>;
 
   // For each batch of queries: a new sink, the whole base through it, and the full sink to `take`.
+  // Once.
   Stats run(Monitor& monitor, const MakeSink& make, const TakeSink& take);
 
   // After a run.

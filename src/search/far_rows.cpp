@@ -49,8 +49,7 @@ FarRows::FarRows(MetricSpec metric, DType queries, DType base, std::int64_t cols
 }
 
 bool FarRows::load(std::span<const double> query, double threshold) {
-  if (distances_ == nullptr && products_ == nullptr) return false;
-  if (!std::isfinite(threshold)) return false;
+  if (!applies() || !std::isfinite(threshold)) return false;
   std::transform(query.begin(), query.end(), query_.begin(), to_float);
   return distances_ != nullptr ? load_distance(threshold) : load_product(threshold);
 }

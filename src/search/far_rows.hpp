@@ -36,6 +36,9 @@ class FarRows {
 
   FarRows(MetricSpec metric, DType queries, DType base, std::int64_t cols, Isa isa);
 
+  // Whether something can be said of this metric and these types.
+  bool applies() const { return distances_ != nullptr || products_ != nullptr; }
+
   // The next query, and the key above which a row is of no use to it. False if nothing can be said.
   bool load(std::span<const double> query, double threshold);
 

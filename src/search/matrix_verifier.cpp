@@ -61,7 +61,7 @@ void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> 
     const RowList rows{base_.row(block.rows.begin), base_.view.stride_bytes(),
                        candidates.dense() ? nullptr : candidates.rows_of(query).data(), count};
     const double threshold = thresholds[static_cast<std::size_t>(query - block.queries.begin)];
-    if (count >= kLeastTested && far.load(prepared.numbers(), threshold)) {
+    if (far.applies() && count >= kLeastTested && far.load(prepared.numbers(), threshold)) {
       near_keys(prepared.data(), far, rows, keys);
     } else {
       every_key(prepared.data(), rows, keys);

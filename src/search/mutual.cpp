@@ -7,22 +7,19 @@
 
 #include "core/checked.hpp"
 #include "core/float_environment.hpp"
-#include "scan/both_sides_sink.hpp"
+#include "scan/nearest_sink.hpp"
 #include "search/engine.hpp"
 #include "search/pair_results.hpp"
 
 namespace nearfield {
 namespace {
 
-// The nearest of each row, by its number; kNoId where there is none.
+// The nearest of each row, by its number.
 using Nearest = std::vector<Neighbor>;
 
-constexpr Neighbor kNone{0, kNoId};
-
-void take_nearest(Range rows, TopKSink& sink, Nearest& nearest) {
+void take_nearest(Range rows, const NearestSink& sink, Nearest& nearest) {
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    const std::span<const Neighbor> found = sink.finish(row);
-    if (!found.empty()) nearest[static_cast<std::size_t>(row)] = found.front();
+    nearest[static_cast<std::size_t>(row)] = sink.of(row);
   }
 }
 
@@ -42,8 +39,9 @@ class MutualSearch {
     plan(forward_);
     plan_ = forward_.plan();
     if (one_set_) return;
-    constexpr bool kChecked = false;  // forward_ has checked both
-    const SearchInput back{*second, first, options.metric, every_row_, Meets::every_row, kChecked};
+    constexpr bool kCheckFinite = false;  // forward_ does, of both
+    const SearchInput back{*second,          first,       options.metric, every_row_,
+                           Meets::every_row, kCheckFinite};
     plan(backward_.emplace(back, context));
     plan_.pairs = checked_mul(plan_.pairs, 2, "pairs, from both sides");
     plan_.working_bytes = std::max(plan_.working_bytes, backward_->plan().working_bytes);
@@ -56,10 +54,11 @@ class MutualSearch {
   Pairs run() {
     const DefaultFloats floats;
     Monitor monitor(context_, plan_.pairs);
-    Nearest of_first(static_cast<std::size_t>(first_.size()), kNone);
-    Nearest of_second(static_cast<std::size_t>(second_.size()), kNone);
+    Nearest of_first(static_cast<std::size_t>(first_.size()), NearestSink::kNone);
+    Nearest of_second(static_cast<std::size_t>(second_.size()), NearestSink::kNone);
     Stats stats = look_from_first(monitor, of_first, of_second);
-    if (backward_ && !forward_.served_both()) {
+    const bool some = first_.size() > 0 && second_.size() > 0;
+    if (backward_ && some && !forward_.served_both()) {
       const Stats back = look_from_second(monitor, of_second);
       stats.pairs_considered += back.pairs_considered;
       stats.pairs_verified += back.pairs_verified;
@@ -75,15 +74,13 @@ class MutualSearch {
  private:
   // The same for either: what is known of both sides, and of the side that is looked from.
   void plan(Engine& engine) const {
-    constexpr std::int64_t kNeighborBytes = sizeof(Neighbor);
-    constexpr std::int64_t kPairBytes = 2 * sizeof(KeyedPair);  // they grow by doubling
+    constexpr std::int64_t kNearestBytes = 2 * sizeof(Neighbor);  // in the sink, and taken from it
+    constexpr std::int64_t kPairBytes = 2 * sizeof(KeyedPair);    // they grow by doubling
     const std::int64_t rows = checked_add(first_.size(), second_.size(), "rows of both sets");
     const std::int64_t most =
         one_set_ ? first_.size() / 2 : std::min(first_.size(), second_.size());
-    const std::int64_t kept = checked_mul(
-        rows, TopKSink::bytes_per_query(1) + kNeighborBytes + kPairBytes, "bytes of the nearest");
-    engine.plan({.sink_of_a_query = TopKSink::bytes_per_query(1),
-                 .shared = kept,
+    engine.plan({.sink_of_a_query = sizeof(Neighbor),
+                 .shared = checked_mul(rows, kNearestBytes + kPairBytes, "bytes of the nearest"),
                  .result = most * kPairResultBytes},
                 "nearest of both sides", default_tuning());
   }
@@ -95,11 +92,11 @@ class MutualSearch {
         monitor,
         [&](Range batch) -> std::unique_ptr<Sink> {
           if (asks_both(batch)) return std::make_unique<BothSidesSink>(batch, second_);
-          return std::make_unique<TopKSink>(batch, 1);
+          return std::make_unique<NearestSink>(batch);
         },
         [&](Range batch, Sink& sink) {
           if (!asks_both(batch)) {
-            take_nearest(batch, static_cast<TopKSink&>(sink), of_first);
+            take_nearest(batch, static_cast<NearestSink&>(sink), of_first);
             return;
           }
           auto& both = static_cast<BothSidesSink&>(sink);
@@ -110,9 +107,9 @@ class MutualSearch {
 
   Stats look_from_second(Monitor& monitor, Nearest& of_second) {
     return backward_->run(
-        monitor, [&](Range batch) { return std::make_unique<TopKSink>(batch, 1); },
+        monitor, [&](Range batch) { return std::make_unique<NearestSink>(batch); },
         [&](Range batch, Sink& sink) {
-          take_nearest(batch, static_cast<TopKSink&>(sink), of_second);
+          take_nearest(batch, static_cast<NearestSink&>(sink), of_second);
         });
   }
 
@@ -122,7 +119,7 @@ class MutualSearch {
     std::vector<KeyedPair> pairs;
     for (std::int64_t row = 0; row < first_.size(); ++row) {
       const Neighbor& nearest = of_first[static_cast<std::size_t>(row)];
-      if (nearest.id == kNoId || (one_set_ && nearest.id < row)) continue;
+      if (nearest == NearestSink::kNone || (one_set_ && nearest.id < row)) continue;
       if (others[static_cast<std::size_t>(nearest.id)].id != row) continue;
       pairs.push_back({nearest.key, row, nearest.id});
     }

@@ -2,6 +2,7 @@
 // swept in operations_quick_test.cpp.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 
 #include <nearfield/nearfield.hpp>
@@ -64,11 +65,18 @@ TEST(Mutual, OnePassServesBothSides) {
   }
 }
 
-TEST(Mutual, ThreadsPiecesAndLimitsDoNotMatter) {
-  const TwoSets sets = two_sets(data::Kind::small_integers, DType::u8);
-  const oracle::PairAnswer one = oracle::mutual(sets.first, sets.first, true, Metric::l1);
-  const oracle::PairAnswer two = oracle::mutual(sets.first, sets.second, false, Metric::l1);
-  const MutualOptions options{.metric = Metric::l1};
+class MutualOf : public testing::TestWithParam<Metric> {};
+
+// By tiles in one pass; by tiles in two; without.
+INSTANTIATE_TEST_SUITE_P(Metrics, MutualOf,
+                         testing::Values(Metric::sqeuclidean, Metric::inner_product, Metric::l1));
+
+TEST_P(MutualOf, ThreadsPiecesAndLimitsDoNotMatter) {
+  const WithSmallTiles tiles(32);
+  const TwoSets sets = two_sets(data::Kind::small_integers, DType::f32);
+  const oracle::PairAnswer one = oracle::mutual(sets.first, sets.first, true, GetParam());
+  const oracle::PairAnswer two = oracle::mutual(sets.first, sets.second, false, GetParam());
+  const MutualOptions options{.metric = GetParam()};
   const data::PiecewiseRows first(sets.first), second(sets.second);
   for (const int threads : {1, 2, 7}) {
     const Context context{.threads = threads};
@@ -93,21 +101,38 @@ TEST(Mutual, ARowIsInOnePairAndNeverItsOwn) {
   EXPECT_EQ(two.second[0], 0);
 }
 
-TEST(Mutual, ProgressReachesTheEndOnce) {
+TEST(Mutual, ProgressNeverFallsAndEndsAtTheTotal) {
   const TwoSets sets = two_sets(data::Kind::gaussian, DType::f32);
   for (const Metric metric : {Metric::sqeuclidean, Metric::l1}) {
     std::int64_t last = 0;
-    int ends = 0;
     Context context{.threads = 2};
     context.progress = [&](const Progress& progress) {
       EXPECT_GE(progress.done, last);
       EXPECT_EQ(progress.total, 2 * 100 * 130);
       last = progress.done;
-      ends += progress.done == progress.total ? 1 : 0;
     };
     mutual(sets.first, sets.second, {.metric = metric}, context);
     EXPECT_EQ(last, 2 * 100 * 130);
-    EXPECT_GE(ends, 1);
+  }
+}
+
+// What both sides ask for, loosened by what the queries of a block lose at most.
+TEST(Mutual, OnePassVerifiesLittleMoreThanTwo) {
+  const Matrix first = data::make_matrix({data::Kind::gaussian, DType::f32, 3000, 16, 1});
+  const Matrix second = data::make_matrix({data::Kind::gaussian, DType::f32, 3000, 16, 2});
+  const Context context{.threads = 1};
+  const KnnOptions nearest_one = nearest(1, Metric::sqeuclidean);
+  const std::int64_t forward = knn(first, second, nearest_one, context).stats.pairs_verified;
+  const std::int64_t backward = knn(second, first, nearest_one, context).stats.pairs_verified;
+  EXPECT_LE(mutual(first, second, {}, context).stats.pairs_verified, (forward + backward) * 3 / 2);
+}
+
+TEST(Mutual, StopsAtItsDeadline) {
+  const Matrix first(DType::f32, 20'000, 64), second(DType::f32, 30'000, 64);
+  for (const Metric metric : {Metric::sqeuclidean, Metric::l1}) {
+    const Context context{.threads = 2, .deadline = std::chrono::steady_clock::now()};
+    test::expect_error([&] { mutual(first, second, {.metric = metric}, context); },
+                       ErrorCode::deadline_exceeded, {"deadline"});
   }
 }
 

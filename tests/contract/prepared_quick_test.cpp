@@ -99,8 +99,9 @@ TEST(Prepared, MovesAndSaysWhatItHolds) {
   EXPECT_GE(prepared.bytes(), 1000 * 128);
   EXPECT_LE(prepared.bytes(), 1000 * (128 + 8));
   const KnnOptions options = nearest(3, Metric::cosine);
-  EXPECT_EQ(mismatch(knn(MatrixRows(base), prepared, options), oracle::knn(base, base, options),
-                     Metric::cosine),
+  const MatrixView queries = base.view().slice(0, 20);
+  EXPECT_EQ(mismatch(knn(MatrixRows(queries), prepared, options),
+                     oracle::knn(queries, base, options), Metric::cosine),
             "");
 }
 

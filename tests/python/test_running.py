@@ -74,8 +74,13 @@ WIDE = np.random.default_rng(1).random((2000, 4096), dtype=np.float32)
 @pytest.mark.usefixtures("sigint_raises")
 @pytest.mark.parametrize(
     "search",
-    [LONG, TILES, {"queries": WIDE, "base": WIDE, "metric": "lp:1.37", "threads": 1}],
-    ids=["many rows", "tiles", "a costly metric"],
+    [
+        LONG,
+        TILES,
+        {"queries": WIDE, "base": WIDE, "metric": "lp:1.37", "threads": 1},
+        {"queries": np.zeros((40_000, 0)), "base": np.zeros((40_000, 0)), "threads": 1},
+    ],
+    ids=["many rows", "tiles", "a costly metric", "no values at all"],
 )
 def test_ctrl_c_stops_a_search_within_100_ms(search: dict[str, Any]) -> None:
     # Of five, since other programs may hold both cores for longer than that.

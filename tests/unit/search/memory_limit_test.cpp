@@ -187,6 +187,26 @@ void expect_kept_while_found(const Search& search) {
   EXPECT_GT(refused, 0);
 }
 
+// In one pass and, since products of floats are not compared from both sides, in two.
+TEST(MemoryLimit, IsKeptByMutual) {
+  constexpr std::int64_t kMegabyte = 1 << 20;
+  const Matrix first = data::make_matrix({data::Kind::gaussian, DType::f32, 1100, 4096, 1});
+  const Matrix second = data::make_matrix({data::Kind::gaussian, DType::f32, 1100, 4096, 2});
+  const MatrixRows rows(first), others(second);
+  for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
+    const MutualOptions options{.metric = metric};
+    mutual(rows, others, options, {.threads = 2});
+    for (const std::int64_t limit : {8 * kMegabyte, 16 * kMegabyte, 64 * kMegabyte}) {
+      const Context context{.threads = 2, .memory_limit = limit};
+      Pairs found;
+      const std::int64_t used = measure([&] { found = mutual(rows, others, options, context); });
+      EXPECT_LE(used, limit) << to_string(metric);
+      const Plan& plan = found.stats.plan;
+      EXPECT_LE(used, plan.working_bytes + plan.result_bytes) << to_string(metric);
+    }
+  }
+}
+
 TEST(MemoryLimit, IsKeptWhereTheNumberFoundIsNotKnown) {
   const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 3'011, 16, 1});
   const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 300, 16, 2});

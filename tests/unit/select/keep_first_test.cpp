@@ -52,7 +52,8 @@ const Make kShapes[] = {
 TEST(KeepFirst, EqualsTheHeadOfASort) {
   for (const Make& make : kShapes) {
     for (const std::int64_t count : std::initializer_list<std::int64_t>{
-             1, 2, kSampleItemsFrom - 1, kSampleItemsFrom, 3'001, 40'000}) {
+             1, 2, kPivotItemsFrom - 1, kPivotItemsFrom, 12, 113, 1'001, kSampleItemsFrom - 1,
+             kSampleItemsFrom, 40'000}) {
       std::vector<Neighbor> items;
       for (std::int64_t i = 0; i < count; ++i) items.push_back(make(i, count));
       std::vector<Neighbor> sorted = items;
@@ -72,6 +73,14 @@ TEST(KeepFirst, EqualsTheHeadOfASort) {
       }
     }
   }
+}
+
+TEST(KeepFirst, GivesUpWhereNoPivotIsGood) {
+  std::vector<Neighbor> items(100);
+  Narrowed<Neighbor> rest{items, 50};
+  EXPECT_FALSE(rest.narrow_by([](const Neighbor&) { return std::nan(""); }));  // not before itself
+  EXPECT_EQ(rest.items.size(), items.size());
+  EXPECT_EQ(rest.k, 50);
 }
 
 }  // namespace
