@@ -64,65 +64,9 @@ struct Comparison {
   alignas(64) std::int32_t thresholds[kTileQueries];
 };
 
-// Twice, since an instruction names its tiles: no argument can stand for their numbers.
-inline void multiply_even(const Operands& operands, const std::byte* block) {
-  _tile_zero(0);
-  _tile_zero(1);
-  for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
-    _tile_loadd(4, operands.upper + k, operands.query_stride);
-    _tile_loadd(6, block + k * 16, 64);
-    _tile_dpbssd(0, 4, 6);
-    _tile_loadd(5, operands.lower + k, operands.query_stride);
-    _tile_dpbssd(1, 5, 6);
-  }
-}
-
-inline void multiply_odd(const Operands& operands, const std::byte* block) {
-  _tile_zero(2);
-  _tile_zero(3);
-  for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
-    _tile_loadd(4, operands.upper + k, operands.query_stride);
-    _tile_loadd(6, block + k * 16, 64);
-    _tile_dpbssd(2, 4, 6);
-    _tile_loadd(5, operands.lower + k, operands.query_stride);
-    _tile_dpbssd(3, 5, 6);
-  }
-}
-
-// Blocks in turn, each in a pair of tiles of its own.
-void run_pairs(TileJob& job) {
-  const Operands operands(job);
-  Comparison comparison(job);
-  Sums even;
-  Sums odd;
-  for (std::int64_t group = 0; group < job.groups; ++group) {
-    multiply_even(operands, operands.block(2 * group));
-    if (group > 0) {
-      store_odd(odd);
-      comparison.start_group(group - 1);
-      comparison.compare(even, 2 * group - 2);
-    }
-    multiply_odd(operands, operands.block(2 * group + 1));
-    store_even(even);
-    if (group > 0) comparison.compare(odd, 2 * group - 1);
-  }
-  store_odd(odd);
-  comparison.start_group(job.groups - 1);
-  comparison.compare(even, 2 * job.groups - 2);
-  comparison.compare(odd, 2 * job.groups - 1);
-}
-
 void run(TileJob& job) {
-  constexpr std::int64_t kDeepestPairs = 256;
-  const TileConfig config;
-  _tile_loadconfig(&config);
-  for (std::int64_t& count : job.counts) count = 0;
-  if (job.query_stride <= kDeepestPairs) {
-    run_pairs(job);
-  } else {
-    run_squares<Comparison>(job);
-  }
-  _tile_release();
+  constexpr std::int64_t kDeepestPairs = 256;  // bytes
+  run_tiles<Comparison>(job, kDeepestPairs);
 }
 
 }  // namespace nearfield::N_AMX

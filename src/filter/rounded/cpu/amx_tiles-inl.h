@@ -1,5 +1,5 @@
-// What the kernels of AMX have in common, whatever a tile's values are. Included inside a namespace,
-// after NEARFIELD_MULTIPLY_TILES, the instruction.
+// What the kernels of AMX have in common, whatever a tile's values are. Included inside a
+// namespace, after NEARFIELD_MULTIPLY_TILES, the instruction, which it undefines.
 
 struct alignas(64) TileConfig {
   std::uint8_t palette = 1;
@@ -45,6 +45,55 @@ inline void store_odd(Sums& sums) {
   _tile_stored(3, sums.of + 16 * kBlockRows, 64);
 }
 
+// Twice, since an instruction names its tiles: no argument can stand for their numbers.
+inline void multiply_even(const Operands& operands, const std::byte* block) {
+  _tile_zero(0);
+  _tile_zero(1);
+  for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
+    _tile_loadd(4, operands.upper + k, operands.query_stride);
+    _tile_loadd(6, block + k * 16, 64);
+    NEARFIELD_MULTIPLY_TILES(0, 4, 6);
+    _tile_loadd(5, operands.lower + k, operands.query_stride);
+    NEARFIELD_MULTIPLY_TILES(1, 5, 6);
+  }
+}
+
+inline void multiply_odd(const Operands& operands, const std::byte* block) {
+  _tile_zero(2);
+  _tile_zero(3);
+  for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
+    _tile_loadd(4, operands.upper + k, operands.query_stride);
+    _tile_loadd(6, block + k * 16, 64);
+    NEARFIELD_MULTIPLY_TILES(2, 4, 6);
+    _tile_loadd(5, operands.lower + k, operands.query_stride);
+    NEARFIELD_MULTIPLY_TILES(3, 5, 6);
+  }
+}
+
+// Blocks in turn, each in a pair of tiles of its own.
+template <class Comparison, class Job>
+void run_pairs(Job& job) {
+  const Operands operands(job);
+  Comparison comparison(job);
+  Sums even;
+  Sums odd;
+  for (std::int64_t group = 0; group < job.groups; ++group) {
+    multiply_even(operands, operands.block(2 * group));
+    if (group > 0) {
+      store_odd(odd);
+      comparison.start_group(group - 1);
+      comparison.compare(even, 2 * group - 2);
+    }
+    multiply_odd(operands, operands.block(2 * group + 1));
+    store_even(even);
+    if (group > 0) comparison.compare(odd, 2 * group - 1);
+  }
+  store_odd(odd);
+  comparison.start_group(job.groups - 1);
+  comparison.compare(even, 2 * job.groups - 2);
+  comparison.compare(odd, 2 * job.groups - 1);
+}
+
 // Both blocks of a group at once: each tile that is loaded serves two products, and the products
 // take so long that it does not matter that the stores wait for them.
 template <class Comparison, class Job>
@@ -81,3 +130,19 @@ void run_squares(Job& job) {
   }
   compare(job.groups - 1);
 }
+
+// In pairs where queries have at most so many bytes.
+template <class Comparison, class Job>
+void run_tiles(Job& job, std::int64_t deepest_pairs) {
+  const TileConfig config;
+  _tile_loadconfig(&config);
+  for (std::int64_t& count : job.counts) count = 0;
+  if (job.query_stride <= deepest_pairs) {
+    run_pairs<Comparison>(job);
+  } else {
+    run_squares<Comparison>(job);
+  }
+  _tile_release();
+}
+
+#undef NEARFIELD_MULTIPLY_TILES
