@@ -10,7 +10,8 @@ namespace nearfield {
 
 // Decided before a search from its shape and the context alone; the search follows it. But whether
 // tiles are of int8 or of bf16 may depend on the rows: then `filter` names both, and that of Stats
-// what was taken.
+// what was taken. It goes by the first queries and rows, so that where a memory limit cuts them it
+// may depend on the number of threads too. An answer never does.
 struct Plan {
   Isa isa = Isa::scalar;
   std::string filter;    // what drops rows before their key is computed

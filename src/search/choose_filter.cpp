@@ -36,6 +36,11 @@ TileShape rounded_blocks(const SearchShape& shape, const TileTuning& tuning) {
           .most_pairs = tuning.block_values / std::max<std::int64_t>(shape.cols, 1)};
 }
 
+// Centre and signs.
+std::int64_t rounding_bytes(std::int64_t cols) {
+  return cols * static_cast<std::int64_t>(3 * sizeof(float));
+}
+
 SearchShape rounded_shape(SearchShape shape, const TileTuning& tuning) {
   const std::int64_t cols = shape.cols;
   shape.tiles = rounded_blocks(shape, tuning);
@@ -54,8 +59,10 @@ SearchShape either_shape(const SearchShape& every_row, const TileTuning& tuning)
   shape.query_filter_bytes = std::max(shape.query_filter_bytes, Bf16Queries::bytes_per_query(cols));
   const std::int64_t of_bf16 = Bf16Rows::fixed_bytes(cols, shape.threads) +
                                Bf16Queries::fixed_bytes(cols, shape.threads) + fit_bytes(cols);
+  // What decides is freed before anything is rounded.
+  const std::int64_t of_deciding = rounding_bytes(cols) + bf16_gain_bytes(cols);
   shape.fixed_bytes =
-      std::max(shape.fixed_bytes, every_row.fixed_bytes + of_bf16) + bf16_gain_bytes(cols);
+      std::max(shape.fixed_bytes, every_row.fixed_bytes + std::max(of_bf16, of_deciding));
   return shape;
 }
 
@@ -97,9 +104,8 @@ SearchShape bit_tile_shape(const SearchShape& every_row, const BitTuning& tuning
 SearchShape kept_shape(SearchShape shape, const TileTuning& tuning) {
   shape.tiles = rounded_blocks(shape, tuning);
   shape.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
-  constexpr std::int64_t kOfARounding = 3 * sizeof(float);  // centre and signs, a column
   shape.fixed_bytes +=
-      RoundedQueries::fixed_bytes(shape.cols, shape.threads) + shape.cols * kOfARounding;
+      RoundedQueries::fixed_bytes(shape.cols, shape.threads) + rounding_bytes(shape.cols);
   return shape;
 }
 
@@ -173,23 +179,35 @@ class Choice {
       return nullptr;
     }
     const Bf16TileKernel bf16 = rounding->lossless ? nullptr : bf16_tile_kernel(isa_);
-    if (bf16 != nullptr && takes_either(bytes)) {
+    if (bf16 != nullptr && may_gain_by_bf16() && takes_either(bytes)) {
       return std::make_unique<EitherFilterMaker>(*std::move(rounding), tile_kernel(isa_), bf16,
-                                                 shape_.rows, tuning_.tiles.least_bf16_gain);
+                                                 Sought{shape_.threshold_rank, shape_.rows},
+                                                 tuning_.tiles.least_bf16_gain);
     }
     shape_ = bytes;
     return std::make_unique<RoundedFilterMaker>(*std::move(rounding), tile_kernel(isa_));
   }
 
+  // By the shape alone. In floats: no product of counts overflows them.
+  bool may_gain_by_bf16() const {
+    const double values = static_cast<double>(shape_.queries) * static_cast<double>(shape_.rows) *
+                          static_cast<double>(shape_.cols);
+    return values >= static_cast<double>(tuning_.tiles.least_bf16_values) * shape_.threads;
+  }
+
   // Takes the shape that is also for bf16, unless so much more memory means that the base is read
-  // and rounded more often, or is cut where it was whole: one look at a pair serves both sides of
-  // a whole base only.
+  // and rounded more often, that blocks are smaller, or that a base is cut which was whole: one
+  // look at a pair serves both sides of a whole base only.
   bool takes_either(const SearchShape& bytes) {
     const SearchShape either = either_shape(shape_, tuning_.tiles);
     if (!fits(either, tuning_, tuning_.tiles.least_queries)) return false;
     const Plan with_bytes = make_plan(bytes, tuning_);
     const Plan with_either = make_plan(either, tuning_);
     if (with_either.passes > with_bytes.passes) return false;
+    if (with_either.query_tile * with_either.row_tile <
+        with_bytes.query_tile * with_bytes.row_tile) {
+      return false;
+    }
     if (with_bytes.base_chunk >= shape_.rows && with_either.base_chunk < shape_.rows) return false;
     shape_ = either;
     return true;

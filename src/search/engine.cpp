@@ -73,6 +73,7 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.rows = input_.base.rows();
   shape.cols = input_.base.cols();
   shape.value_cost = value_cost(input_.metric);
+  shape.threshold_rank = keeps.threshold_rank;
   shape.sink_bytes = keeps.sink_of_a_query;
   shape.result_bytes = keeps.result;
   shape.base_row_bytes = row_bytes(input_.base.dtype(), input_.base.cols());

@@ -38,11 +38,14 @@ class Engine {
   // Checks what can be said without reading a row. Both must outlive it.
   Engine(const SearchInput& input, const Context& context);
 
-  // What a search keeps, in bytes.
+  // What a search keeps: bytes, and how many of the nearest.
   struct Keeps {
     std::int64_t sink_of_a_query = 0;
     std::int64_t shared = 0;  // by all queries
     std::int64_t result = 0;
+    // A query's threshold is about the key of this rank among the rows it has met; of a radius,
+    // which may find any number, a guess.
+    std::int64_t threshold_rank = 10;
   };
   void plan(const Keeps& keeps, std::string selector, const Tuning& tuning);
   const Plan& plan() const { return plan_; }

@@ -89,7 +89,8 @@ Engine plan_search(const RowSource& queries, const RowSource& base, const KnnOpt
                  options.exclude_self ? Meets::other_rows : Meets::every_row, options.check_finite},
                 context);
   engine.plan({.sink_of_a_query = TopKSink::bytes_per_query(std::min(options.k, base.rows())),
-               .result = result_bytes(queries.rows(), options.k)},
+               .result = result_bytes(queries.rows(), options.k),
+               .threshold_rank = std::max<std::int64_t>(options.k, 1)},
               "buffered selection", tuning);
   return engine;
 }

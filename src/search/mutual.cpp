@@ -57,11 +57,13 @@ class MutualSearch {
     Nearest of_first(static_cast<std::size_t>(first_.size()), NearestSink::kNone);
     Nearest of_second(static_cast<std::size_t>(second_.size()), NearestSink::kNone);
     Stats stats = look_from_first(monitor, of_first, of_second);
+    plan_.filter = stats.plan.filter;  // which may have been left to the rows
     const bool some = first_.size() > 0 && second_.size() > 0;
     if (backward_ && some && !forward_.served_both()) {
       const Stats back = look_from_second(monitor, of_second);
       stats.pairs_considered += back.pairs_considered;
       stats.pairs_verified += back.pairs_verified;
+      if (back.plan.filter != plan_.filter) plan_.filter += "; back: " + back.plan.filter;
     }
     Pairs result;
     append_pairs(agreeing(of_first, of_second), options_.metric, monitor, result);
@@ -81,7 +83,8 @@ class MutualSearch {
         one_set_ ? first_.size() / 2 : std::min(first_.size(), second_.size());
     engine.plan({.sink_of_a_query = sizeof(Neighbor),
                  .shared = checked_mul(rows, kNearestBytes + kPairBytes, "bytes of the nearest"),
-                 .result = most * kPairResultBytes},
+                 .result = most * kPairResultBytes,
+                 .threshold_rank = 1},
                 "nearest of both sides", default_tuning());
   }
 

@@ -18,6 +18,9 @@ struct TileTuning {
   std::int64_t first_rows = 64;         // of the first block, all of whose pairs survive
   std::int64_t block_values = 1 << 25;  // at most 40 ms a block, should all pairs survive
   double least_bf16_gain = 1.3;         // predicted, so that tiles are of bf16: bf16_gain.hpp
+  // Of all pairs, for each thread, so that it is predicted at all. It takes 0.4 to 1.1 ms; what can
+  // be gained is what verifying takes, at most 50 ps a value: 3.4 ms.
+  std::int64_t least_bf16_values = 1 << 26;
 };
 
 // Of a search over bits. Measured as below, 4,000,000 x 512 bits.
@@ -65,8 +68,9 @@ struct SearchShape {
   std::int64_t queries = 0;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  double value_cost = 1;        // of the metric: value_cost.hpp
-  std::int64_t sink_bytes = 0;  // of a query, while it is searched
+  double value_cost = 1;            // of the metric: value_cost.hpp
+  std::int64_t threshold_rank = 1;  // of a query: Engine::Keeps
+  std::int64_t sink_bytes = 0;      // of a query, while it is searched
   std::int64_t result_bytes = 0;
   std::int64_t base_row_bytes = 0;
   std::int64_t base_buffer_bytes = 0;   // a row; 0 if the base is in memory already

@@ -71,7 +71,7 @@ void BitTileFilter::run(Range queries, std::int64_t groups, const std::int8_t* b
               .column_level = nullptr,
               .found_rows = room.rows.data(),
               .found_sums = room.sums.data(),
-              .room = TileRoom::kRowsPerQuery,
+              .room = kRoomPerQuery,
               .counts = {}};
   tiles_.run(room.job);
 }
@@ -91,7 +91,7 @@ void BitTileFilter::survivors(const Block& block, std::span<const double> thresh
         room);
     for (std::int64_t q = 0; q < queries.size(); ++q) {
       for (std::int64_t i = 0; i < room.job.counts[q]; ++i) {
-        const auto at = static_cast<std::size_t>(q * TileRoom::kRowsPerQuery + i);
+        const auto at = static_cast<std::size_t>(q * kRoomPerQuery + i);
         const std::int64_t row = block.rows.begin + room.rows[at];
         if (row >= block.rows.end) break;  // rows rise
         out.add(row, queries_.ones(first + q) - room.sums[at]);

@@ -1,7 +1,6 @@
 #include "filter/rounded/bf16_filter.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -34,23 +33,8 @@ struct Bf16Filter::Bound {
   double per_term = 0;
 };
 
-struct Bf16Filter::Room {
-  static constexpr std::int64_t kRowsPerQuery = kMostTileRows + kGroupRows;
-
-  std::array<float, kTileQueries> level;
-  std::array<float, kTileQueries> per_term;
-  std::array<float, kMostTileRows> column_bias;
-  std::array<float, kMostTileRows> per_column;
-  std::array<float, kTileQueries> column_term;
-  std::array<float, kTileQueries> column_level;
-  std::array<std::uint32_t, kTileQueries * kRowsPerQuery> rows;
-  Bf16TileJob job;
-};
-
 Bf16Filter::Bound Bf16Filter::bound(const Bf16Vector& query, double threshold) const {
-  if (query.kind == VectorKind::never) return {.level = kInfinity};
-  if (query.kind == VectorKind::always || threshold == kInfinity) return {};
-  if (threshold == -kInfinity) return {.level = kInfinity};  // no product of usual vectors is
+  if (const auto level = certain_level(query.kind, threshold)) return {.level = *level};
   return rounding_.form == Form::distance ? distance_bound(query, threshold)
                                           : product_bound(query, threshold);
 }
@@ -71,14 +55,14 @@ Bf16Filter::Bound Bf16Filter::distance_bound(const Bf16Vector& query, double thr
 // |q y - q' y'| <= |y - y'| + |q - q'| |y'|.
 Bf16Filter::Bound Bf16Filter::product_bound(const Bf16Vector& query, double threshold) const {
   const double error =
-      static_cast<double>(rounding_.cols + 16) * 0x1p-46 * query.step * rows_.longest();
-  const double level = (-threshold - query.product_with_centre - error) / query.step;
+      static_cast<double>(rounding_.cols + 16) * 0x1p-46 * query.divisor * rows_.longest();
+  const double level = (-threshold - query.product_with_centre - error) / query.divisor;
   if (!(std::abs(level) < kUseless * kUseless)) return {};
   return {.level = level,
           .per_term = query.loss + bf16_sum_error(rounding_.cols) * std::sqrt(query.squares)};
 }
 
-void Bf16Filter::ask(Range queries, std::span<const double> thresholds, Room& room) const {
+void Bf16Filter::ask(Range queries, std::span<const double> thresholds, Bf16TileRoom& room) const {
   room.level.fill(kFloatInfinity);
   room.per_term.fill(0);
   room.column_level.fill(kFloatInfinity);
@@ -102,7 +86,8 @@ void Bf16Filter::ask(Range queries, std::span<const double> thresholds, Room& ro
 
 // As in distance_bound, with the threshold and what the row loses in T, and L of the query. The
 // bias of a row has the squares of x; what else it has makes this wider by L^2 / 2 of the row.
-void Bf16Filter::ask_columns(Range rows, std::span<const double> row_thresholds, Room& room) const {
+void Bf16Filter::ask_columns(Range rows, std::span<const double> row_thresholds,
+                             Bf16TileRoom& room) const {
   room.column_bias.fill(-kFloatInfinity);
   room.per_column.fill(0);
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
@@ -125,7 +110,7 @@ void Bf16Filter::ask_columns(Range rows, std::span<const double> row_thresholds,
   }
 }
 
-void Bf16Filter::run(Range queries, Range rows, bool both, Room& room) const {
+void Bf16Filter::run(Range queries, Range rows, bool both, Bf16TileRoom& room) const {
   room.job = {.queries = queries_.tiles().values(queries.begin),
               .query_stride = queries_.tiles().stride(),
               .rows = rows_.tiles().values(rows.begin),
@@ -140,7 +125,7 @@ void Bf16Filter::run(Range queries, Range rows, bool both, Room& room) const {
               .column_term = room.column_term.data(),
               .column_level = room.column_level.data(),
               .found_rows = room.rows.data(),
-              .room = Room::kRowsPerQuery,
+              .room = kRoomPerQuery,
               .counts = {}};
   kernel_(room.job);
 }
@@ -149,7 +134,7 @@ void Bf16Filter::survivors_of_both(const Block& block, std::span<const double> t
                                    std::span<const double> row_thresholds, Candidates& out) const {
   assert(block.rows.size() <= kMostTileRows && rows_.tiles().begins_group(block.rows.begin));
   const bool both = !row_thresholds.empty();
-  Room room;
+  Bf16TileRoom room;
   if (both) ask_columns(block.rows, row_thresholds, room);
   out.start_listed(block);
   for (std::int64_t first = block.queries.begin; first < block.queries.end; first += kTileQueries) {
@@ -157,7 +142,7 @@ void Bf16Filter::survivors_of_both(const Block& block, std::span<const double> t
     ask(queries, thresholds.subspan(static_cast<std::size_t>(first - block.queries.begin)), room);
     run(queries, block.rows, both, room);
     for (std::int64_t i = 0; i < queries.size(); ++i) {
-      const std::uint32_t* const rows = room.rows.data() + i * Room::kRowsPerQuery;
+      const std::uint32_t* const rows = room.rows.data() + i * kRoomPerQuery;
       for (std::int64_t j = 0; j < room.job.counts[i]; ++j) {
         if (rows[j] >= block.rows.size()) break;  // rows rise, up to the end of a group
         out.add(block.rows.begin + rows[j]);

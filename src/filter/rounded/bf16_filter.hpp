@@ -3,8 +3,8 @@
 #include <string>
 
 #include "filter/filter.hpp"
-#include "filter/rounded/bf16_tile_kernel.hpp"
 #include "filter/rounded/bf16_vectors.hpp"
+#include "filter/rounded/tile_room.hpp"
 
 namespace nearfield {
 
@@ -33,14 +33,13 @@ class Bf16Filter final : public TwoSidedFilter {
 
  private:
   struct Bound;
-  struct Room;
 
   // What the rows of the block ask, and some of its queries.
-  void ask_columns(Range rows, std::span<const double> row_thresholds, Room& room) const;
-  void ask(Range queries, std::span<const double> thresholds, Room& room) const;
+  void ask_columns(Range rows, std::span<const double> row_thresholds, Bf16TileRoom& room) const;
+  void ask(Range queries, std::span<const double> thresholds, Bf16TileRoom& room) const;
 
   // Which sums of these queries are large enough.
-  void run(Range queries, Range rows, bool both, Room& room) const;
+  void run(Range queries, Range rows, bool both, Bf16TileRoom& room) const;
 
   Bound bound(const Bf16Vector& query, double threshold) const;
   Bound distance_bound(const Bf16Vector& query, double threshold) const;

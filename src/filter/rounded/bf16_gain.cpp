@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "filter/rounded/bf16_vectors.hpp"
+#include "filter/rounded/loaded_vector.hpp"
 #include "filter/rounded/rounder.hpp"
 
 namespace nearfield {
@@ -14,32 +15,45 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-constexpr std::int64_t kSampleQueries = 8;
-constexpr std::int64_t kLeastSampleRows = 256;
-constexpr std::int64_t kMostSampleRows = 1024;   // one row that loses much is noticed by 32
-constexpr std::int64_t kSampleValues = 1 << 18;  // about a millisecond
-constexpr std::int64_t kOfTheRows = 64;          // one of so many, within these
+// How much is looked at before a choice: it takes 0.4 to 1.1 ms.
+struct SampleTuning {
+  std::int64_t queries = 8;
+  std::int64_t least_rows = 64;    // of fewer nothing is said
+  std::int64_t usual_rows = 256;   // as far as there are values
+  std::int64_t most_rows = 1024;   // one row that loses much is noticed by 32
+  std::int64_t values = 1 << 18;   // of the rows: about a millisecond
+  std::int64_t of_the_rows = 64;   // one of so many, within these
+  std::int64_t rows_a_check = 32;  // between two looks at the cancel token
+};
+constexpr SampleTuning kSample;
 
-// A threshold is taken to be the key of this rank among the rows that were looked at.
-constexpr double kRank = 10;
+// What a search costs, in products of bytes, of which an AMX core makes 2 in a picosecond. Measured
+// with f32 on one core of a 5th-generation Xeon: kernels as they say; rounding with 20 M values, 64
+// to 4,096 columns. A value that is verified takes 50 ps from a cache and 200 from memory.
+struct CostTuning {
+  double bf16_product = 2;
+  double beside_products = 64;  // of a pair: thresholds and comparisons
+  double beside_bf16 = 120;     // likewise
+  double verified_pair = 4000;
+  double verified = 200;        // of a value
+  double verified_f64 = 400;    // likewise, without float32 before
+  double rounded_row = 160000;  // for all queries, and so are the next
+  double rounded = 2800;        // of a value
+  double rotated = 4700;        // likewise, and rounded
+  double rounded_to_bf16 = 5200;
+};
+constexpr CostTuning kCost;
 
 // What share of all rows is at or below the threshold, on average while more and more of them are
 // looked at.
-double mean_share(std::int64_t base_rows) {
-  const double last = std::min(kRank / static_cast<double>(base_rows), 1.0);
+double mean_share(const Sought& sought) {
+  const double last =
+      std::min(static_cast<double>(sought.rank) / static_cast<double>(sought.rows), 1.0);
   return last * (1 - std::log(last));
 }
 
-// What a pair costs, in products of bytes, of which an AMX core makes 2 in a picosecond. Measured
-// with f32 and f64 on one core of a 5th-generation Xeon.
-constexpr double kBf16Product = 2;
-constexpr double kBesideProducts = 64;  // of a pair: thresholds and comparisons
-constexpr double kVerified = 100;       // of a value
-constexpr double kVerifiedF64 = 260;    // likewise, without float32 before
-constexpr double kRounded = 3000;       // of a value of a row, for all queries
-
 std::int64_t most_sample_rows(std::int64_t cols) {
-  return std::clamp<std::int64_t>(kSampleValues / cols, 1, kMostSampleRows);
+  return std::clamp(kSample.values / cols, kSample.least_rows, kSample.most_rows);
 }
 
 // What the bound on a key has of a vector, by one rounding.
@@ -49,6 +63,7 @@ struct Lost {
 };
 
 struct Sampled {
+  std::int64_t number = 0;
   Lost bytes;
   Lost bf16;
   double squares = 0;
@@ -60,29 +75,28 @@ class Sample {
   Sample(const Rounding& rounding, std::int64_t most)
       : rounding_(rounding),
         vector_(rounding),
-        to_bytes_(rounding),
-        to_bf16_(rounding),
         bytes_(static_cast<std::size_t>(rounding.cols)),
         bf16_(static_cast<std::size_t>(rounding.cols)) {
     vectors.reserve(static_cast<std::size_t>(most));
     values.reserve(static_cast<std::size_t>(most * rounding.cols));
   }
 
-  void add_row(const std::byte* row) {
+  void add_row(std::int64_t number, const std::byte* row) {
     if (vector_.load(rounding_.base, row) != VectorKind::usual) return;
-    vector_.centre();
-    add(to_bytes_.row(row, bytes_.data()), rounding_.step, to_bf16_.row(row, bf16_.data()));
+    const Bf16Vector bf16 = round_row_to_bf16(rounding_, vector_, bf16_.data());
+    Sampled& sampled = add_values(number);  // before they are rotated
+    sampled.bf16 = {bf16.loss, std::sqrt(bf16.squares)};
+    lose(round_row(rounding_, vector_, bytes_.data()), rounding_.step, sampled);
   }
 
-  void add_query(const std::byte* query) {
+  void add_query(std::int64_t number, const std::byte* query) {
     if (vector_.load(rounding_.queries, query) != VectorKind::usual) return;
-    if (rounding_.form == Form::distance) {
-      vector_.centre();
-    } else {
-      vector_.scale(1);
-    }
-    const Rounded bytes = to_bytes_.query(query, bytes_.data());
-    add(bytes, bytes.step, to_bf16_.query(query, bf16_.data()));
+    const Bf16Vector bf16 = round_query_to_bf16(rounding_, vector_, bf16_.data());
+    if (rounding_.form == Form::product) vector_.scale(1);
+    Sampled& sampled = add_values(number);
+    sampled.bf16 = {bf16.loss * bf16.divisor, std::sqrt(bf16.squares) * bf16.divisor};
+    const Rounded bytes = round_query(rounding_, vector_, bytes_.data());
+    lose(bytes, bytes.step, sampled);
   }
 
   // As in GroupTerms: rows of bytes share what the worst of them loses.
@@ -106,23 +120,23 @@ class Sample {
   std::vector<float> values;  // vector by vector
 
  private:
-  void add(const Rounded& bytes, double step, const Bf16Vector& bf16) {
-    Sampled sampled;
-    if (bytes.kind == VectorKind::usual) {
-      sampled.bytes = {bytes.loss * step, bytes.length * step};
-    }
-    sampled.bf16 = {bf16.loss * bf16.step, std::sqrt(bf16.squares) * bf16.step};
+  Sampled& add_values(std::int64_t number) {
     const std::span<const float> own = vector_.values();
+    values.insert(values.end(), own.begin(), own.end());
+    Sampled& sampled = vectors.emplace_back();
+    sampled.number = number;
     sampled.squares =
         rounding_kernel(rounding_.isa).product(own.data(), own.data(), rounding_.cols);
-    vectors.push_back(sampled);
-    values.insert(values.end(), own.begin(), own.end());
+    return sampled;
+  }
+
+  static void lose(const Rounded& bytes, double step, Sampled& sampled) {
+    if (bytes.kind != VectorKind::usual) return;
+    sampled.bytes = {bytes.loss * step, bytes.length * step};
   }
 
   const Rounding& rounding_;
   LoadedVector vector_;
-  Rounder to_bytes_;
-  Bf16Rounder to_bf16_;
   std::vector<std::int8_t> bytes_;
   std::vector<std::uint16_t> bf16_;
 };
@@ -161,28 +175,39 @@ struct Survivors {
   double of_bf16 = 0;
 };
 
+// The key of each row, as a bound sees it: a distance or a product. A row that has the number of
+// the query is the query itself where rows are searched for each other, and elsewhere one of many:
+// it is left out.
+void find_keys(const Rounding& rounding, const Sample& queries, std::size_t query,
+               const Sample& rows, std::vector<double>& keys) {
+  const auto cols = static_cast<std::size_t>(rounding.cols);
+  const RoundingKernel& kernel = rounding_kernel(rounding.isa);
+  const Sampled& asked = queries.vectors[query];
+  for (std::size_t row = 0; row < keys.size(); ++row) {
+    const Sampled& one = rows.vectors[row];
+    const double product = kernel.product(queries.values.data() + query * cols,
+                                          rows.values.data() + row * cols, rounding.cols);
+    const double squares = asked.squares + one.squares - 2 * product;
+    keys[row] = one.number == asked.number        ? kInfinity
+                : rounding.form == Form::distance ? std::sqrt(std::max(squares, 0.0))
+                                                  : -product;
+  }
+}
+
 Survivors survivors_of(const Rounding& rounding, const Sample& queries, const Sample& rows,
                        double share) {
-  const bool distance = rounding.form == Form::distance;
   Survivors survivors;
   std::vector<double> keys(rows.vectors.size());
-  for (std::size_t q = 0; q < queries.vectors.size(); ++q) {
-    const Sampled& query = queries.vectors[q];
-    const auto cols = static_cast<std::size_t>(rounding.cols);
-    for (std::size_t row = 0; row < keys.size(); ++row) {
-      const double product = rounding_kernel(rounding.isa)
-                                 .product(queries.values.data() + q * cols,
-                                          rows.values.data() + row * cols, rounding.cols);
-      const double squares = query.squares + rows.vectors[row].squares - 2 * product;
-      keys[row] = distance ? std::sqrt(std::max(squares, 0.0)) : -product;
-    }
+  for (std::size_t query = 0; query < queries.vectors.size(); ++query) {
+    find_keys(rounding, queries, query, rows, keys);
     double threshold = key_at(share, keys);
-    if (distance) threshold = std::max(threshold, 0.0);
+    if (rounding.form == Form::distance) threshold = std::max(threshold, 0.0);
+    const Sampled& asked = queries.vectors[query];
     for (std::size_t row = 0; row < keys.size(); ++row) {
       const Sampled& one = rows.vectors[row];
       const double beyond = keys[row] - threshold;
-      survivors.of_bytes += beyond <= slack(rounding.form, query.bytes, one.bytes) ? 1 : 0;
-      survivors.of_bf16 += beyond <= slack(rounding.form, query.bf16, one.bf16) ? 1 : 0;
+      survivors.of_bytes += beyond <= slack(rounding.form, asked.bytes, one.bytes) ? 1 : 0;
+      survivors.of_bf16 += beyond <= slack(rounding.form, asked.bf16, one.bf16) ? 1 : 0;
     }
   }
   const auto pairs = static_cast<double>(keys.size() * queries.vectors.size());
@@ -192,9 +217,13 @@ Survivors survivors_of(const Rounding& rounding, const Sample& queries, const Sa
 // Between the rows that fit_rounding takes for its sample: those lose less than others, since none
 // of them is beyond the largest.
 template <class Add>
-void take_evenly(std::int64_t wanted, std::int64_t rows, const Add& add) {
-  const std::int64_t count = std::min(wanted, rows);
-  for (std::int64_t i = 0; i < count; ++i) add((2 * i + 1) * rows / (2 * count));
+void take_evenly(std::int64_t wanted, const Piece& rows, const Monitor& monitor, const Add& add) {
+  const std::int64_t count = std::min(wanted, rows.view.rows());
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i % kSample.rows_a_check == 0) monitor.check();
+    const std::int64_t number = rows.first + (2 * i + 1) * rows.view.rows() / (2 * count);
+    add(number, rows.row(number));
+  }
 }
 
 }  // namespace
@@ -203,30 +232,36 @@ std::int64_t bf16_gain_bytes(std::int64_t cols) {
   const std::int64_t of_a_vector = cols * static_cast<std::int64_t>(sizeof(float)) +
                                    static_cast<std::int64_t>(sizeof(Sampled) + 2 * sizeof(double));
   const std::int64_t of_a_sample =
-      2 * LoadedVector::bytes(cols) + Rounder::bytes(cols) +
+      LoadedVector::bytes(cols) +
       cols * static_cast<std::int64_t>(sizeof(std::int8_t) + sizeof(std::uint16_t));
-  return (most_sample_rows(cols) + kSampleQueries) * of_a_vector + 2 * of_a_sample;
+  return (most_sample_rows(cols) + kSample.queries) * of_a_vector + 2 * of_a_sample;
 }
 
-double bf16_gain(const Rounding& rounding, MatrixView queries, MatrixView rows,
-                 std::int64_t base_rows) {
-  const std::int64_t wanted = std::min(std::max(rows.rows() / kOfTheRows, kLeastSampleRows),
-                                       most_sample_rows(rounding.cols));
-  Sample asked(rounding, kSampleQueries);
+double bf16_gain(const Rounding& rounding, const Piece& queries, const Piece& rows,
+                 const Sought& sought, const Monitor& monitor) {
+  const std::int64_t wanted =
+      std::min(std::max(rows.view.rows() / kSample.of_the_rows, kSample.usual_rows),
+               most_sample_rows(rounding.cols));
+  Sample asked(rounding, kSample.queries);
   Sample base(rounding, wanted);
-  take_evenly(kSampleQueries, queries.rows(),
-              [&](std::int64_t i) { asked.add_query(queries.row(i)); });
-  take_evenly(wanted, rows.rows(), [&](std::int64_t i) { base.add_row(rows.row(i)); });
-  if (asked.vectors.empty() || base.vectors.size() < 8) return 0;
+  take_evenly(kSample.queries, queries, monitor,
+              [&](std::int64_t number, const std::byte* query) { asked.add_query(number, query); });
+  take_evenly(wanted, rows, monitor,
+              [&](std::int64_t number, const std::byte* row) { base.add_row(number, row); });
+  if (asked.vectors.empty() || std::ssize(base.vectors) < kSample.least_rows) return 0;
   base.share_in_groups();
-  const Survivors survivors = survivors_of(rounding, asked, base, mean_share(base_rows));
+  const Survivors survivors = survivors_of(rounding, asked, base, mean_share(sought));
   const auto cols = static_cast<double>(rounding.cols);
-  const double verified = (rounding.base == DType::f64 ? kVerifiedF64 : kVerified) * cols;
-  const double of_both =
-      kBesideProducts +
-      kRounded * cols / static_cast<double>(std::max<std::int64_t>(queries.rows(), 1));
-  return (of_both + cols + survivors.of_bytes * verified) /
-         (of_both + kBf16Product * cols + survivors.of_bf16 * verified);
+  const auto cost = [&](double products, double share, double of_a_rounded_value) {
+    const double verified = rounding.base == DType::f64 ? kCost.verified_f64 : kCost.verified;
+    const double row = kCost.rounded_row + of_a_rounded_value * cols;
+    return products + share * (kCost.verified_pair + verified * cols) +
+           row / static_cast<double>(queries.view.rows());
+  };
+  return cost(kCost.beside_products + cols, survivors.of_bytes,
+              rounding.rotation ? kCost.rotated : kCost.rounded) /
+         cost(kCost.beside_bf16 + kCost.bf16_product * cols, survivors.of_bf16,
+              kCost.rounded_to_bf16);
 }
 
 }  // namespace nearfield

@@ -28,10 +28,10 @@ struct Bf16TileJob {
   std::int64_t depth;  // of a row: pairs of values
   const float* level;  // kTileQueries of each
   const float* per_term;
-  const float* column_bias;  // of each row, or null
-  const float* per_column;   // likewise
-  const float* column_term;  // kTileQueries, or null
-  const float* column_level;
+  const float* column_bias;   // of each row; null: the rows do not ask, and no more is read
+  const float* per_column;    // of each row
+  const float* column_term;   // kTileQueries
+  const float* column_level;  // likewise
 
   // Of query q, its finds are at q * room. Rows are counted from the first of the job.
   std::uint32_t* found_rows;

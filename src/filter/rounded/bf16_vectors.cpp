@@ -17,17 +17,17 @@ constexpr std::int64_t kValueBytes = sizeof(std::uint16_t);
 // Added to losses: more than 16,384 values below 2^-126 amount to, which tiles take for 0.
 constexpr double kLeastLoss = 1e-30;
 
-}  // namespace
-
-Bf16Vector Bf16Rounder::unusual(VectorKind kind, std::uint16_t* out) const {
-  std::fill_n(out, rounding_.cols, std::uint16_t{0});
+Bf16Vector unusual(const Rounding& rounding, VectorKind kind, std::uint16_t* out) {
+  std::fill_n(out, rounding.cols, std::uint16_t{0});
   Bf16Vector vector;
   vector.kind = kind;
   return vector;
 }
 
-Bf16Vector Bf16Rounder::round(double centre_length, std::uint16_t* out) {
-  const auto [lost, squares] = kernel_.round_to_bf16(vector_.values().data(), rounding_.cols, out);
+Bf16Vector round(const Rounding& rounding, LoadedVector& loaded, double centre_length,
+                 std::uint16_t* out) {
+  const auto [lost, squares] =
+      rounding_kernel(rounding.isa).round_to_bf16(loaded.values().data(), rounding.cols, out);
   Bf16Vector vector;
   vector.squares = squares;
   const double length = std::sqrt(squares) + std::sqrt(lost);
@@ -35,27 +35,34 @@ Bf16Vector Bf16Rounder::round(double centre_length, std::uint16_t* out) {
   return vector;
 }
 
+}  // namespace
+
+Bf16Vector round_row_to_bf16(const Rounding& rounding, LoadedVector& loaded, std::uint16_t* out) {
+  loaded.centre();
+  return round(rounding, loaded, rounding.centre_length, out);
+}
+
+Bf16Vector round_query_to_bf16(const Rounding& rounding, LoadedVector& loaded, std::uint16_t* out) {
+  if (rounding.form == Form::distance) return round_row_to_bf16(rounding, loaded, out);
+  const double length = loaded.length();
+  const double divisor = length > 0 ? length : 1;
+  loaded.scale(1 / divisor);
+  Bf16Vector vector = round(rounding, loaded, 0, out);
+  vector.divisor = divisor;
+  vector.product_with_centre = loaded.product_with_centre();
+  return vector;
+}
+
 Bf16Vector Bf16Rounder::row(const std::byte* row, std::uint16_t* out) {
   const VectorKind kind = vector_.load(rounding_.base, row);
-  if (kind != VectorKind::usual) return unusual(kind, out);
-  vector_.centre();
-  return round(rounding_.centre_length, out);
+  if (kind != VectorKind::usual) return unusual(rounding_, kind, out);
+  return round_row_to_bf16(rounding_, vector_, out);
 }
 
 Bf16Vector Bf16Rounder::query(const std::byte* query, std::uint16_t* out) {
   const VectorKind kind = vector_.load(rounding_.queries, query);
-  if (kind != VectorKind::usual) return unusual(kind, out);
-  if (rounding_.form == Form::distance) {
-    vector_.centre();
-    return round(rounding_.centre_length, out);
-  }
-  const double length = vector_.length();
-  const double step = length > 0 ? length : 1;
-  vector_.scale(1 / step);
-  Bf16Vector vector = round(0, out);
-  vector.step = step;
-  vector.product_with_centre = vector_.product_with_centre();
-  return vector;
+  if (kind != VectorKind::usual) return unusual(rounding_, kind, out);
+  return round_query_to_bf16(rounding_, vector_, out);
 }
 
 std::int64_t Bf16Rows::bytes_per_row(std::int64_t cols) {

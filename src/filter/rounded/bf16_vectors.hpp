@@ -31,16 +31,21 @@ struct Bf16Vector {
   VectorKind kind = VectorKind::usual;
   double squares = 0;  // of its rounded values
   double loss = 0;     // at least how far it is from them
-  // Of a query of the product form, which is divided by its length before: that.
-  double step = 1;
+  // Of a query of the product form: its length, by which it is divided before; its product with the
+  // centre, as it was.
+  double divisor = 1;
   double product_with_centre = 0;
 };
 
-// Rounds vectors, one at a time. Rotations are left out: what a value loses is a part of itself.
+// Of a usual vector that is loaded, whose values change. Write cols values. Rotations are left out:
+// what a value loses is a part of itself.
+Bf16Vector round_row_to_bf16(const Rounding& rounding, LoadedVector& loaded, std::uint16_t* out);
+Bf16Vector round_query_to_bf16(const Rounding& rounding, LoadedVector& loaded, std::uint16_t* out);
+
+// Loads and rounds vectors, one at a time.
 class Bf16Rounder {
  public:
-  explicit Bf16Rounder(const Rounding& rounding)
-      : rounding_(rounding), kernel_(rounding_kernel(rounding.isa)), vector_(rounding) {}
+  explicit Bf16Rounder(const Rounding& rounding) : rounding_(rounding), vector_(rounding) {}
   static std::int64_t bytes(std::int64_t cols) { return LoadedVector::bytes(cols); }
 
   // Write cols values, of an unusual vector zeros.
@@ -48,11 +53,7 @@ class Bf16Rounder {
   Bf16Vector query(const std::byte* query, std::uint16_t* out);
 
  private:
-  Bf16Vector unusual(VectorKind kind, std::uint16_t* out) const;
-  Bf16Vector round(double centre_length, std::uint16_t* out);
-
   const Rounding& rounding_;
-  const RoundingKernel& kernel_;
   LoadedVector vector_;
 };
 

@@ -4,7 +4,6 @@
 
 #include "core/float_environment.hpp"
 #include "filter/rounded/bf16_filter_maker.hpp"
-#include "filter/rounded/bf16_gain.hpp"
 #include "filter/rounded/rounded_filter_maker.hpp"
 
 namespace nearfield {
@@ -14,7 +13,7 @@ void EitherFilterMaker::take_queries(const Piece& queries, const Piece& rows, in
   if (chosen_ == nullptr) {
     const DefaultFloats floats;
     fit_rounding(rounding_, rows.view, monitor);
-    if (bf16_gain(rounding_, queries.view, rows.view, rows_) >= least_gain_) {
+    if (bf16_gain(rounding_, queries, rows, sought_, monitor) >= least_gain_) {
       chosen_ = std::make_unique<Bf16FilterMaker>(std::move(rounding_), bf16_);
     } else {
       chosen_ = std::make_unique<RoundedFilterMaker>(std::move(rounding_), bytes_);

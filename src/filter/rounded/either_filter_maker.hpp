@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "filter/filter_maker.hpp"
+#include "filter/rounded/bf16_gain.hpp"
 #include "filter/rounded/bf16_tile_kernel.hpp"
 #include "filter/rounded/rounding.hpp"
 #include "filter/rounded/tile_kernel.hpp"
@@ -12,13 +13,13 @@ namespace nearfield {
 // Tiles of bytes or of bf16, by what is predicted of the first queries and rows.
 class EitherFilterMaker final : public FilterMaker {
  public:
-  // Of a base with so many rows. bf16 must take so many times less than bytes.
-  EitherFilterMaker(Rounding rounding, const TileKernel& bytes, Bf16TileKernel bf16,
-                    std::int64_t rows, double least_gain)
+  // Tiles are of bf16 if they are expected to gain so much.
+  EitherFilterMaker(Rounding rounding, const TileKernel& bytes, Bf16TileKernel bf16, Sought sought,
+                    double least_gain)
       : rounding_(std::move(rounding)),
         bytes_(bytes),
         bf16_(bf16),
-        rows_(rows),
+        sought_(sought),
         least_gain_(least_gain) {}
 
   void take_queries(const Piece& queries, const Piece& rows, int threads,
@@ -30,7 +31,7 @@ class EitherFilterMaker final : public FilterMaker {
   Rounding rounding_;
   const TileKernel& bytes_;
   Bf16TileKernel bf16_;
-  std::int64_t rows_;
+  Sought sought_;
   double least_gain_;
   std::unique_ptr<FilterMaker> chosen_;
 };

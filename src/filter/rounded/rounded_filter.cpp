@@ -31,9 +31,7 @@ std::string RoundedFilter::name_of(const TileKernel& kernel) {
 }
 
 RoundedFilter::Bound RoundedFilter::bound(const Rounded& query, double threshold) const {
-  if (query.kind == VectorKind::never) return {.level = kInfinity};
-  if (query.kind == VectorKind::always || threshold == kInfinity) return {};
-  if (threshold == -kInfinity) return {.level = kInfinity};  // no product of usual vectors is
+  if (const auto level = certain_level(query.kind, threshold)) return {.level = *level};
   return rounding_.form == Form::distance ? distance_bound(query, threshold)
                                           : product_bound(query, threshold);
 }
@@ -173,7 +171,7 @@ void RoundedFilter::run(const Question& question, Range queries, TileRoom& room)
               .column_level = both ? room.column_level.data() : nullptr,
               .found_rows = room.rows.data(),
               .found_sums = room.sums.data(),
-              .room = TileRoom::kRowsPerQuery,
+              .room = kRoomPerQuery,
               .counts = {}};
   kernel_.run(room.job);
 }
@@ -204,7 +202,7 @@ void RoundedFilter::add(const Question& question, std::int64_t query, const Tile
                         std::int64_t tile_query, Candidates& out) const {
   const std::int64_t count = room.job.counts[tile_query];
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(tile_query * TileRoom::kRowsPerQuery + i);
+    const auto at = static_cast<std::size_t>(tile_query * kRoomPerQuery + i);
     const std::int64_t row = question.block.rows.begin + room.rows[at];
     if (row >= question.block.rows.end) return;  // rows rise; behind the last there are only zeros
     if (!rounding_.lossless) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "filter/rounded/rounding_kernel.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -20,24 +22,22 @@ Rounded round_bytes(const std::byte* row, std::int64_t cols, std::int32_t offset
   return rounded;
 }
 
-}  // namespace
-
-Rounder::Rounder(const Rounding& rounding)
-    : rounding_(rounding), kernel_(rounding_kernel(rounding.isa)), vector_(rounding) {}
-
-void Rounder::rotate() {
-  if (rounding_.rotation) rounding_.rotation->apply(kernel_, vector_.values());
+void rotate(const Rounding& rounding, LoadedVector& vector) {
+  if (rounding.rotation) {
+    rounding.rotation->apply(rounding_kernel(rounding.isa), vector.values());
+  }
 }
 
-Rounded Rounder::round(float step, double centre_length, std::int8_t* out) {
+Rounded round(const Rounding& rounding, LoadedVector& vector, float step, double centre_length,
+              std::int8_t* out) {
   const auto [lost, sum, squares] =
-      kernel_.round(vector_.values().data(), step, rounding_.cols, out);
+      rounding_kernel(rounding.isa).round(vector.values().data(), step, rounding.cols, out);
   Rounded rounded;
   rounded.sum = sum;
   rounded.squares = squares;
   const double own = std::sqrt(static_cast<double>(rounded.squares)) + std::sqrt(lost) / step;
   const double slack = loading_error(own, centre_length / step) +
-                       (rounding_.rotation ? kRotationError * own : 0) + kSlack;
+                       (rounding.rotation ? kRotationError * own : 0) + kSlack;
   rounded.loss = rounded_up(std::sqrt(lost) / step + slack);
   rounded.half_square = rounded_up(0.5 * static_cast<double>(rounded.loss) * rounded.loss);
   rounded.length = rounded_up(own + slack);
@@ -45,40 +45,50 @@ Rounded Rounder::round(float step, double centre_length, std::int8_t* out) {
   return rounded;
 }
 
-Rounded Rounder::unusual(VectorKind kind, std::int8_t* out) const {
-  std::memset(out, 0, static_cast<std::size_t>(rounding_.cols));
+Rounded unusual(const Rounding& rounding, VectorKind kind, std::int8_t* out) {
+  std::memset(out, 0, static_cast<std::size_t>(rounding.cols));
   Rounded rounded;
   rounded.kind = kind;
+  return rounded;
+}
+
+}  // namespace
+
+Rounded round_row(const Rounding& rounding, LoadedVector& vector, std::int8_t* out) {
+  vector.centre();
+  rotate(rounding, vector);
+  const Rounded rounded = round(rounding, vector, rounding.step, rounding.centre_length, out);
+  const double most = kMostLoss * std::sqrt(static_cast<double>(rounding.cols));
+  return rounded.loss <= most ? rounded : unusual(rounding, VectorKind::always, out);
+}
+
+Rounded round_query(const Rounding& rounding, LoadedVector& vector, std::int8_t* out) {
+  if (rounding.form == Form::distance) {
+    vector.centre();
+    rotate(rounding, vector);
+    return round(rounding, vector, rounding.step, rounding.centre_length, out);
+  }
+  vector.scale(1);
+  rotate(rounding, vector);
+  float largest = kLeastStep * kLargestByte;
+  for (const float value : vector.values()) largest = std::max(largest, std::abs(value));
+  Rounded rounded = round(rounding, vector, largest / kLargestByte, 0, out);
+  rounded.product_with_centre = vector.product_with_centre();
   return rounded;
 }
 
 Rounded Rounder::row(const std::byte* row, std::int8_t* out) {
   if (rounding_.lossless) return round_bytes(row, rounding_.cols, rounding_.offset(), out);
   const VectorKind kind = vector_.load(rounding_.base, row);
-  if (kind != VectorKind::usual) return unusual(kind, out);
-  vector_.centre();
-  rotate();
-  const Rounded rounded = round(rounding_.step, rounding_.centre_length, out);
-  const double most = kMostLoss * std::sqrt(static_cast<double>(rounding_.cols));
-  return rounded.loss <= most ? rounded : unusual(VectorKind::always, out);
+  if (kind != VectorKind::usual) return unusual(rounding_, kind, out);
+  return round_row(rounding_, vector_, out);
 }
 
 Rounded Rounder::query(const std::byte* query, std::int8_t* out) {
   if (rounding_.lossless) return round_bytes(query, rounding_.cols, rounding_.offset(), out);
   const VectorKind kind = vector_.load(rounding_.queries, query);
-  if (kind != VectorKind::usual) return unusual(kind, out);
-  if (rounding_.form == Form::distance) {
-    vector_.centre();
-    rotate();
-    return round(rounding_.step, rounding_.centre_length, out);
-  }
-  vector_.scale(1);
-  rotate();
-  float largest = kLeastStep * kLargestByte;
-  for (const float value : vector_.values()) largest = std::max(largest, std::abs(value));
-  Rounded rounded = round(largest / kLargestByte, 0, out);
-  rounded.product_with_centre = vector_.product_with_centre();
-  return rounded;
+  if (kind != VectorKind::usual) return unusual(rounding_, kind, out);
+  return round_query(rounding_, vector_, out);
 }
 
 }  // namespace nearfield

@@ -6,7 +6,6 @@
 
 #include "filter/rounded/loaded_vector.hpp"
 #include "filter/rounded/rounding.hpp"
-#include "filter/rounded/rounding_kernel.hpp"
 
 namespace nearfield {
 
@@ -30,23 +29,23 @@ struct Rounded {
   double product_with_centre = 0;  // of a query of the product form
 };
 
-// Rounds vectors, one at a time.
+// Of a usual vector that is loaded, whose values change; of a rounding that loses something. Write
+// cols bytes.
+Rounded round_row(const Rounding& rounding, LoadedVector& vector, std::int8_t* out);
+Rounded round_query(const Rounding& rounding, LoadedVector& vector, std::int8_t* out);
+
+// Loads and rounds vectors, one at a time.
 class Rounder {
  public:
-  explicit Rounder(const Rounding& rounding);
+  explicit Rounder(const Rounding& rounding) : rounding_(rounding), vector_(rounding) {}
   static std::int64_t bytes(std::int64_t cols) { return LoadedVector::bytes(cols); }
 
-  // Write cols bytes.
+  // Write cols bytes, of an unusual vector zeros.
   Rounded row(const std::byte* row, std::int8_t* out);
   Rounded query(const std::byte* query, std::int8_t* out);
 
  private:
-  void rotate();
-  Rounded unusual(VectorKind kind, std::int8_t* out) const;
-  Rounded round(float step, double centre_length, std::int8_t* out);
-
   const Rounding& rounding_;
-  const RoundingKernel& kernel_;
   LoadedVector vector_;
 };
 

@@ -71,6 +71,10 @@ enum class VectorKind : std::uint8_t {
 // numbers are too large or too small for the bounds.
 std::optional<double> scale_of(const Rounding& rounding, std::span<const double> decoded);
 
+// What a query's sums must reach, where it does not depend on them: infinity finds no row,
+// -infinity every row. Empty where the threshold decides.
+std::optional<double> certain_level(VectorKind query, double threshold);
+
 // The most that lies between two vectors whose key is at most the threshold, in the units of the
 // vectors that are rounded; less than 0 if none do. Of Form::distance.
 double most_distance(const Rounding& rounding, double threshold);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -90,7 +91,64 @@ TEST(Bf16Filter, DropsNothingThatIsNearWhateverTheWidth) {
   for (std::int64_t cols = 1; cols <= 200; ++cols) test(cols, 40, 33);
   for (int i = 0; i < 5; ++i) test(1000, 40, 33);
   for (int i = 0; i < 5; ++i) test(4096, 33, 10);
+  for (const std::int64_t cols : {16'383, 16'384}) test(cols, 33, 10);  // no tiles beyond
   EXPECT_GT(near, 500'000);
+}
+
+// A rounding with one value for all of its centre.
+Rounding centred_at(float centre, DType dtype, std::int64_t cols) {
+  Rounding rounding = *choose_rounding(Metric::sqeuclidean, dtype, dtype, cols, default_isa());
+  rounding.centre.assign(static_cast<std::size_t>(cols), centre);
+  rounding.centre_length = std::abs(centre) * std::sqrt(static_cast<double>(cols));
+  return rounding;
+}
+
+// Each row as a query that asks for what is at no distance: itself.
+void expect_each_finds_itself(const Rounding& rounding, MatrixView rows) {
+  const Context context;
+  Monitor monitor(context, 1);
+  const Bf16Queries as_queries(rounding, rows, 0, 1, monitor);
+  const Bf16Rows as_rows(rounding, rows, 0, 1, monitor);
+  const Bf16Filter filter(rounding, bf16_tile_kernel(Isa::amx), as_queries, as_rows);
+  const std::vector<double> thresholds(static_cast<std::size_t>(rows.rows()), 0.0);
+  const std::vector<double> nobody(static_cast<std::size_t>(rows.rows()), -1.0);
+  const Block block{{0, rows.rows()}, {0, rows.rows()}};
+  const auto expect_found = [&](const Candidates& found, const char* asking) {
+    for (std::int64_t row = 0; row < rows.rows(); ++row) {
+      const auto kept = found.rows_of(row);
+      EXPECT_TRUE(std::find(kept.begin(), kept.end(), row) != kept.end())
+          << rounding.cols << " columns, " << asking << " of row " << row;
+    }
+  };
+  Candidates found;
+  filter.survivors(block, thresholds, found);
+  expect_found(found, "as a query");
+  filter.survivors_of_both(block, nobody, thresholds, found);
+  expect_found(found, "as a row");
+}
+
+// Values that bf16 holds lose nothing, so that 2^-21 of a length is all that the bound allows for
+// losses, and 2^-41 of its square is what that amounts to here: what the sum is off by must be
+// allowed for by itself.
+TEST(Bf16Filter, AllowsForWhatTheSumIsOffBy) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles of bf16 here";
+  for (const std::int64_t cols : {1, 2, 31, 64, 129, 1000, 4096, 16'383, 16'384}) {
+    const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::bf16, 64, cols, 1});
+    expect_each_finds_itself(centred_at(0, DType::bf16, cols), rows);
+  }
+}
+
+// Products below 2^-126, which tiles take for 0, of vectors that are 2^-40 and little more.
+TEST(Bf16Filter, AllowsForSumsThatVanish) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles of bf16 here";
+  for (const std::int64_t cols : {1, 40, 16'384}) {
+    Matrix rows(DType::f64, 33, cols);
+    for (std::int64_t row = 0; row < rows.rows(); ++row) {
+      auto* const values = reinterpret_cast<double*>(rows.row(row));
+      std::fill_n(values, cols, 0x1p-40 + static_cast<double>(row % 8) * 0x1p-66);
+    }
+    expect_each_finds_itself(centred_at(0x1p-40F, DType::f64, cols), rows);
+  }
 }
 
 using Exact = long double;
@@ -139,7 +197,7 @@ TEST(Bf16Rounder, LosesNoMoreThanItSaysAndNotMuchLess) {
             ++usual;
             const bool centred = !query || rounding.form == Form::distance;
             const std::vector<Exact> exact =
-                exact_vector(rounding, from, centred, query ? vector.step : 1);
+                exact_vector(rounding, from, centred, query ? vector.divisor : 1);
             Exact lost = 0;
             Exact squares = 0;
             Exact length = 0;

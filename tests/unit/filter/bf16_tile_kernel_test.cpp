@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -124,7 +125,7 @@ std::vector<bool> Problem::run(bool both) const {
 
 bool has_kernel() { return default_isa() == Isa::amx && bf16_tile_kernel(Isa::amx) != nullptr; }
 
-constexpr std::int64_t kCols[] = {1, 2, 3, 31, 32, 33, 64, 100, 129, 777, 4096};
+constexpr std::int64_t kCols[] = {1, 2, 3, 31, 32, 33, 64, 100, 128, 129, 777, 4096, 16'384};
 
 // Whole numbers throughout, so that nothing rounds.
 TEST(Bf16TileKernel, FindsWhatItsDefinitionSays) {
@@ -136,11 +137,12 @@ TEST(Bf16TileKernel, FindsWhatItsDefinitionSays) {
       problem.level[3] = problem.column_level[4] = kInfinity;
       problem.level[4] = problem.column_level[5] = -kInfinity;
       problem.bias[3] = problem.column_bias[4] = kInfinity;
+      problem.bias[6] = std::numeric_limits<float>::quiet_NaN();  // keeps the row
       for (const bool both : {false, true}) {
         const std::vector<bool> found = problem.run(both);
         for (std::int64_t query = 0; query < kTileQueries; ++query) {
           for (std::int64_t row = 0; row < problem.rows_count; ++row) {
-            // Infinities of one sign on both sides are equal.
+            // Infinities of one sign on both sides are equal, and what is no number is kept.
             const auto reached = [](double beyond) { return beyond >= 0 || std::isnan(beyond); };
             const bool want = reached(problem.beyond(query, row)) ||
                               (both && reached(problem.column_beyond(query, row)));
@@ -189,6 +191,33 @@ TEST(Bf16TileKernel, SumsAreOffByNoMoreThanTheBoundSays) {
   }
   EXPECT_LT(worst, 1);
   EXPECT_GT(worst, 0);  // or levels were never close to a sum
+}
+
+// 1, and then of each tile 2^-25, which is half of the last place and vanishes each time: the worst
+// order there is, if tiles are added one after the other.
+TEST(Bf16TileKernel, SumsThatVanishOneByOneAreWithinTheBound) {
+  if (!has_kernel()) GTEST_SKIP() << "no tiles of bf16 here";
+  constexpr std::int64_t kTileValues = kDepthBytes / 2;
+  for (const std::int64_t cols : {64, 4096, 16'383, 16'384}) {
+    Problem problem(cols, 1, [] { return 0.0F; });
+    for (std::int64_t i = 0; i < cols; i += kTileValues) {
+      for (std::int64_t query = 0; query < kTileQueries; ++query) {
+        problem.queries[static_cast<std::size_t>(query * cols + i)] = 1;
+        problem.rows[static_cast<std::size_t>(query * cols + i)] = i == 0 ? 1 : 0x1p-25F;
+      }
+    }
+    const double sum = problem.sum(0, 0);
+    EXPECT_GT(sum, 1);
+    const auto all_found = [&](float level) {
+      std::fill(problem.level.begin(), problem.level.end(), level);
+      const std::vector<bool> found = problem.run(false);
+      return std::find(found.begin(), found.end(), false) == found.end();
+    };
+    EXPECT_TRUE(all_found(static_cast<float>(sum - bf16_sum_error(cols) * sum)));
+    if (cols > 64) {
+      EXPECT_FALSE(all_found(static_cast<float>(sum)));  // it is off, as it was meant to be
+    }
+  }
 }
 
 }  // namespace

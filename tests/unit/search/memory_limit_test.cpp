@@ -12,6 +12,7 @@
 
 #include "filter/rounded/bf16_tile_kernel.hpp"
 #include "search/plan.hpp"
+#include "tests/force_tiles.hpp"
 #include "tests/oracle/data.hpp"
 
 #pragma GCC diagnostic ignored "-Wpragmas"                // clang does not know the next
@@ -103,7 +104,7 @@ TEST(MemoryLimit, IsKept) {
 
 TEST(MemoryLimit, IsKeptByBf16) {
   if (bf16_tile_kernel(default_isa()) == nullptr) GTEST_SKIP() << "no tiles of bf16 here";
-  default_tuning().tiles.least_bf16_gain = 0;
+  force_tiles_of(TileValues::bf16);
   int by_bf16 = 0;
   for (const std::int64_t cols : {24, 1000}) {
     const std::int64_t rows = 1'000'000 / cols;
