@@ -13,7 +13,10 @@
 #include <gtest/gtest.h>
 #include <nearfield/nearfield.hpp>
 
+#include "filter/rounded/bf16_tile_kernel.hpp"
+#include "search/plan.hpp"
 #include "tests/contract/isa_sweep.hpp"
+#include "tests/force_tiles.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
 
@@ -317,6 +320,38 @@ TEST(Context, ThePlanIsWhatRuns) {
     EXPECT_GE(plan.result_bytes, c.queries * (5 * 20 + 8));
     EXPECT_GE(stats.seconds, 0);
   }
+}
+
+// A plan may leave the choice of tiles to the rows; what ran has been chosen.
+TEST(Context, StatsNameTheFilterThatRan) {
+  const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 40, 24, 1});
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 1500, 24, 2});
+  const MatrixRows from(queries), to(base);
+  for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
+    for (const TileValues values : {TileValues::int8, TileValues::bf16}) {
+      force_tiles_of(values);
+      const double radius = metric == Metric::sqeuclidean ? 10 : 15;
+      KnnCursor cursor(from, to, nearest(1, metric));
+      const std::vector<std::string> filters = {
+          knn(queries, base, nearest(3, metric)).stats.plan.filter,
+          cursor.next(2).stats.plan.filter,
+          graph(base, {.k = 3, .metric = metric}).stats.plan.filter,
+          within(queries, base, {.radius = radius, .metric = metric}).stats.plan.filter,
+          pairs(base, {.radius = radius, .metric = metric}).stats.plan.filter,
+          pairs(queries, base, {.radius = radius, .metric = metric}).stats.plan.filter,
+          mutual(base, {.metric = metric}).stats.plan.filter,
+          mutual(base, base, {.metric = metric}).stats.plan.filter,
+      };
+      const bool has_bf16 = bf16_tile_kernel(default_isa()) != nullptr;
+      for (std::size_t i = 0; i < filters.size(); ++i) {
+        const bool bf16 = has_bf16 && values == TileValues::bf16;
+        EXPECT_TRUE(filters[i].starts_with(bf16 ? "bf16 tiles" : "int8 tiles"))
+            << i << ": " << filters[i];
+        EXPECT_EQ(filters[i].find(" or "), std::string::npos) << i << ": " << filters[i];
+      }
+    }
+  }
+  default_tuning() = Tuning();
 }
 
 TEST(Context, PlanThrowsWhatTheSearchWouldThrow) {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <iostream>
-#include <limits>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -16,6 +15,7 @@
 
 #include "filter/rounded/bf16_tile_kernel.hpp"
 #include "search/plan.hpp"
+#include "tests/force_tiles.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
 
@@ -31,18 +31,10 @@ std::atomic<std::uint64_t> isas_compared = 0;  // bit i: the ISA of that number
 std::atomic<std::int64_t> compared_by_tiles = 0;
 std::atomic<std::int64_t> compared_by_bf16 = 0;
 
-// Half of the searches are small enough for tiles, so that both ways are compared; those of floats
-// are by bytes or by bf16. Which is mixed up: ISAs are searched in turn, and with every other
-// search every other ISA would never have tiles.
-void use_tiles(std::int64_t search) {
-  const std::uint64_t mixed = static_cast<std::uint64_t>(search) * 0x9e37'79b9'7f4a'7c15 >> 62;
-  default_tuning() = Tuning();
-  if (mixed < 2) return;
-  default_tuning().tiles.least_bf16_gain = mixed == 2 ? 0 : std::numeric_limits<double>::infinity();
-  default_tuning().tiles.least_queries = 1;
-  default_tuning().tiles.least_rows = 0;
-  default_tuning().tiles.most_forbidden = std::int64_t{1} << 40;
-  default_tuning().bits.least_tile_queries = 1;
+// For the searches of fixed sweeps, in turn. Mixed up: ISAs are searched in turn too, and with
+// every other search every other ISA would never have tiles.
+Tiles tiles_of(std::int64_t search) {
+  return kTiles[static_cast<std::uint64_t>(search) * 0x9e37'79b9'7f4a'7c15 >> 62];
 }
 
 std::uint64_t bit_of(Isa isa) { return std::uint64_t{1} << static_cast<int>(isa); }
@@ -58,8 +50,11 @@ void count(std::string_view operation, const Plan& plan) {
   }
   ++compared_with_oracle;
   compared_by_tiles += plan.filter.find(" tiles") != std::string::npos ? 1 : 0;
-  compared_by_bf16 += plan.filter.find("bf16 tiles") != std::string::npos ? 1 : 0;
-  use_tiles(compared_with_oracle);
+  compared_by_bf16 += plan.filter.starts_with("bf16 tiles") ? 1 : 0;
+  if (plan.pairs > 0) {
+    EXPECT_EQ(plan.filter.find(" or "), std::string::npos) << operation << ": " << plan.filter;
+  }
+  use_tiles(tiles_of(compared_with_oracle));
   isas_compared |= bit_of(plan.isa);
   const std::scoped_lock lock(configurations_mutex);
   configurations.insert(fmt::format("{} {}", operation, kernel));
@@ -98,7 +93,7 @@ class LastLine final : public ::testing::Environment {
     }
     EXPECT_GT(compared_by_tiles, compared_with_oracle / 20);
     if (is_available(Isa::amx) && bf16_tile_kernel(Isa::amx) != nullptr) {
-      EXPECT_GT(compared_by_bf16, 0);
+      EXPECT_GT(compared_by_bf16, compared_with_oracle / 400);
     }
   }
 };
@@ -108,6 +103,27 @@ class LastLine final : public ::testing::Environment {
     ::testing::AddGlobalTestEnvironment(new LastLine);
 
 }  // namespace
+
+void use_tiles(Tiles tiles) {
+  default_tuning() = Tuning();
+  if (tiles == Tiles::where_they_pay) return;
+  force_tiles_of(tiles == Tiles::bf16 ? TileValues::bf16 : TileValues::int8);
+  default_tuning().tiles.least_queries = 1;
+  default_tuning().tiles.least_rows = 0;
+  default_tuning().tiles.most_forbidden = std::int64_t{1} << 40;
+  default_tuning().bits.least_tile_queries = 1;
+}
+
+std::string_view to_string(Tiles tiles) {
+  switch (tiles) {
+    case Tiles::int8:
+      return "int8";
+    case Tiles::bf16:
+      return "bf16";
+    default:
+      return "where they pay";
+  }
+}
 
 std::vector<Isa> parse_isa_list(std::string_view text) {
   std::vector<Isa> isas;

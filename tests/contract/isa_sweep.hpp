@@ -2,6 +2,7 @@
 // compared. Linking it adds the tests of isa_sweep.cpp and a last line with ISAs and count.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,16 @@ std::vector<Isa> parse_isa_list(std::string_view text);
 
 // One thread, so that a small search costs little, on this ISA.
 Context forced(Isa isa);
+
+// Which searches have tiles, and of what values: those of every size, so that small ones are
+// compared too, or as default_tuning() has it. bf16 twice: one ISA has it, and some of the types.
+enum class Tiles { where_they_pay, int8, bf16 };
+inline constexpr std::array kTiles = {Tiles::where_they_pay, Tiles::int8, Tiles::bf16, Tiles::bf16};
+std::string_view to_string(Tiles tiles);
+
+// From the next search on. Each comparison with the oracle chooses anew, by counting: what must be
+// repeated as it was says it before each search.
+void use_tiles(Tiles tiles);
 
 // Options by position: an initializer that leaves a field out is a warning of -Wextra.
 KnnOptions nearest(std::int64_t k, MetricSpec metric = Metric::sqeuclidean, RowFilter filter = {});

@@ -62,13 +62,15 @@ struct Config {
   Isa isa;
   int threads;
   bool small_memory;
+  Tiles tiles;
 
   std::string text() const {
     return fmt::format(
-        "{} {} d={} k={} queries: {}; base: {}; filter={} exclude_self={} {} threads={} memory={}",
+        "{} {} d={} k={} queries: {}; base: {}; filter={} exclude_self={} {} threads={} memory={} "
+        "tiles: {}",
         to_string(metric), data::to_string(kind), d, k, queries.text(), base.text(),
         static_cast<int>(filter), exclude_self, to_string(isa), threads,
-        small_memory ? "small" : "any");
+        small_memory ? "small" : "any", to_string(tiles));
   }
 };
 
@@ -113,6 +115,7 @@ Config any_config(DType query_type, DType base_type) {
   config.isa = one_of(available_isas());
   config.threads = one_of(kThreads);
   config.small_memory = pick(2) == 1;
+  config.tiles = one_of(kTiles);
   return config;
 }
 
@@ -161,6 +164,7 @@ void equals_the_oracle(Config config) {
   for (const Isa isa : available_isas()) {
     config.isa = isa;
     RC_LOG() << config.text() << std::endl;
+    use_tiles(config.tiles);
     const Context context = context_of(config, queries, base, options);
     const Neighbors got = knn(queries.source(), base.source(), options, context);
     if (const std::string text = mismatch(got, want, config.metric); !text.empty()) {
@@ -212,6 +216,7 @@ RC_GTEST_PROP(KnnProperty, BatchesAndKDoNotChangeTheAnswer, ()) {
   Config config = any_config(dtype, dtype);
   config.exclude_self = false;
   RC_LOG(config.text());
+  use_tiles(config.tiles);
   const Rows queries(config, config.queries);
   const Rows base(config, config.base);
   const KnnOptions options = nearest(config.k, config.metric);

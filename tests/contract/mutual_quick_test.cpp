@@ -7,8 +7,10 @@
 
 #include <nearfield/nearfield.hpp>
 
+#include "filter/rounded/bf16_tile_kernel.hpp"
 #include "search/plan.hpp"
 #include "tests/contract/isa_sweep.hpp"
+#include "tests/force_tiles.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/unit/expect_error.hpp"
@@ -19,7 +21,8 @@ namespace {
 // Tiles for few rows, and tasks for few pairs.
 class WithSmallTiles {
  public:
-  explicit WithSmallTiles(std::int64_t tile) {
+  explicit WithSmallTiles(std::int64_t tile, TileValues values = TileValues::int8) {
+    force_tiles_of(values);
     default_tuning().inline_below_nanoseconds = 0;
     default_tuning().tiles.least_rows = 0;
     default_tuning().tiles.queries = tile;
@@ -50,14 +53,19 @@ TEST(Mutual, OnePassServesBothSides) {
         const oracle::PairAnswer want = oracle::mutual(sets.first, sets.second, false, metric);
         for (const Isa isa : available_isas()) {
           for (const std::int64_t tile : {32, 96}) {
-            const WithSmallTiles tiles(tile);
-            const Context context{.threads = tile == 96 ? 3 : 1, .isa = isa};
-            const Pairs found = mutual(sets.first, sets.second, {.metric = metric}, context);
-            EXPECT_EQ(mismatch(found, want, "mutual of two sets"), "")
-                << to_string(dtype) << ' ' << to_string(metric) << ' ' << data::to_string(kind)
-                << ' ' << to_string(isa) << ' ' << tile;
-            EXPECT_TRUE(found.exact);
-            EXPECT_EQ(found.stats.pairs_considered, 2 * 100 * 130);
+            for (const TileValues values : {TileValues::int8, TileValues::bf16}) {
+              const WithSmallTiles tiles(tile, values);
+              const Context context{.threads = tile == 96 ? 3 : 1, .isa = isa};
+              const Pairs found = mutual(sets.first, sets.second, {.metric = metric}, context);
+              EXPECT_EQ(mismatch(found, want, "mutual of two sets"), "")
+                  << to_string(dtype) << ' ' << to_string(metric) << ' ' << data::to_string(kind)
+                  << ' ' << to_string(isa) << ' ' << tile << ' ' << found.stats.plan.filter;
+              EXPECT_TRUE(found.exact);
+              EXPECT_EQ(found.stats.pairs_considered, 2 * 100 * 130);
+              const bool rounds = dtype == DType::f32 || metric == Metric::cosine;
+              EXPECT_EQ(found.stats.plan.filter.starts_with("bf16 tiles"),
+                        rounds && values == TileValues::bf16 && bf16_tile_kernel(isa) != nullptr);
+            }
           }
         }
       }
