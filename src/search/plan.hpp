@@ -17,9 +17,9 @@ struct TileTuning {
   std::int64_t rows = 1024;             // of a block: 128 KiB
   std::int64_t first_rows = 64;         // of the first block, all of whose pairs survive
   std::int64_t block_values = 1 << 25;  // at most 40 ms a block, should all pairs survive
-  double least_bf16_gain = 1.3;         // predicted, so that tiles are of bf16: bf16_gain.hpp
-  // Of all pairs, for each thread, so that it is predicted at all. It takes 0.4 to 1.1 ms; what can
-  // be gained is what verifying takes, at most 50 ps a value: 3.4 ms.
+  double least_bf16_gain = 1.2;         // predicted, so that tiles are of bf16: bf16_gain.hpp
+  // Of all pairs, for each thread, so that it is predicted at all. That takes 0.5 to 1.0 ms; what
+  // can be gained is what verifying takes, 50 ps a value where so few are in a cache: 3.4 ms.
   std::int64_t least_bf16_values = 1 << 26;
 };
 
