@@ -165,7 +165,8 @@ TEST(Bf16TileKernel, SumsAreOffByNoMoreThanTheBoundSays) {
   for (const std::int64_t cols : kCols) {
     for (const int spread : {0, 8, 30}) {
       Problem problem(cols, 1, [&] {
-        const int power = spread == 0 ? 0 : static_cast<int>(random() % (2 * spread)) - spread;
+        const auto powers = static_cast<std::uint64_t>(2 * spread + 1);
+        const int power = static_cast<int>(random() % powers) - spread;
         return std::bit_cast<float>(
             std::bit_cast<std::uint32_t>(std::ldexp(normal(random), power)) & 0xffff0000U);
       });
