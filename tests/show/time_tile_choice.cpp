@@ -2,6 +2,7 @@
 // nothing was tuned: the choice may not take more than 1.15 times as long as int8. Prints a table
 // for ARCHITECTURE.md. By hand, on a machine that does nothing else, some minutes:
 //   build/release/tests/time_tile_choice
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -87,6 +88,29 @@ const Distribution kLogNormal{"log-normal lengths, 1.5", with_length([](Random& 
                                 return std::exp(1.5 * random.normal());
                               })};
 
+// Not one of the following was looked at before the constants were what they are.
+double exponential(Random& random) { return -std::log(1 - random.uniform()); }
+
+// 20 directions hold almost all of it.
+void low_rank(Random& random, std::span<float> row) {
+  std::fill(row.begin(), row.end(), 0.0F);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    Random direction(78, i);
+    const double part = random.normal();
+    for (float& x : row) x += static_cast<float>(part * direction.normal());
+  }
+  for (float& x : row) x += static_cast<float>(0.05 * random.normal());
+}
+
+// One row of a hundred is 20 times as long as the others.
+double seldom_long(Random& random) { return random.below(100) == 0 ? 20 : 1; }
+
+const Distribution kExponential{"exponential", each(exponential)};
+const Distribution kLowRank{"20 directions", low_rank};
+const Distribution kSeldomLong{"1 of 100 rows long", with_length(seldom_long)};
+const Distribution kEvenLengths{"lengths 0 to 1, even",
+                                with_length([](Random& random) { return random.uniform(); })};
+
 struct Case {
   Distribution distribution;
   std::int64_t rows;
@@ -109,6 +133,11 @@ const Case kCases[] = {
     {kHalfLogNormal, 120'000, 64, 250}, {kHalfLogNormal, 40'000, 384, 150},
     {kHalfLogNormal, 25'000, 1024, 60}, {kLogNormal, 120'000, 64, 250},
     {kLogNormal, 60'000, 200, 40},      {kLogNormal, 24'000, 1024, 120},
+    {kExponential, 90'000, 96, 200},    {kExponential, 30'000, 512, 80},
+    {kLowRank, 80'000, 160, 180},       {kLowRank, 22'000, 960, 90},
+    {kSeldomLong, 110'000, 96, 220},    {kSeldomLong, 45'000, 320, 160},
+    {kSeldomLong, 21'000, 1200, 70},    {kEvenLengths, 130'000, 80, 180},
+    {kEvenLengths, 45'000, 256, 220},   {kEvenLengths, 28'000, 640, 110},
 };
 
 Matrix matrix_of(const FillRow& fill, std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
