@@ -1,6 +1,7 @@
-// Tiles of int8 against tiles of bf16 and what a search chooses of them, over inputs by which
-// nothing was tuned: the choice may not take more than 1.15 times as long as int8. Prints a table
-// for ARCHITECTURE.md. By hand, on a machine that does nothing else, some minutes:
+// Tiles of int8 against tiles of bf16 and what a search chooses of them, over inputs of which the
+// last had no part in the tuning: the choice may not take more than 1.15 times as long as int8.
+// Prints the table of ARCHITECTURE.md: ms by int8 and by bf16, their quotient and, in brackets,
+// what was predicted of it. By hand, on a machine that does nothing else, some minutes:
 //   build/release/tests/time_tile_choice
 #include <algorithm>
 #include <cmath>
