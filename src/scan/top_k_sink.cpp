@@ -2,11 +2,18 @@
 
 namespace nearfield {
 
-TopKSink::TopKSink(Range queries, std::int64_t k, std::span<const Neighbor> after)
-    : queries_(queries),
-      k_(k),
-      after_(after),
-      best_(static_cast<std::size_t>(queries.size()), TopK<Neighbor>(k)) {}
+TopKSink::TopKSink(Range queries, std::int64_t k, std::span<const Neighbor> after,
+                   std::span<const double> limits)
+    : queries_(queries), k_(k), after_(after), limits_(limits) {
+  if (limits.empty()) {
+    best_.assign(static_cast<std::size_t>(queries.size()), TopK<Neighbor>(k));
+    return;
+  }
+  best_.reserve(static_cast<std::size_t>(queries.size()));
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    best_.emplace_back(k, limits[static_cast<std::size_t>(query)]);
+  }
+}
 
 std::int64_t TopKSink::bytes_per_query(std::int64_t k) {
   constexpr std::int64_t kOfTheAllocator = 16;  // beside each buffer: it shows with many small ones
@@ -48,7 +55,7 @@ void TopKSink::consume_turned(const Candidates& candidates, std::span<const doub
 }
 
 std::unique_ptr<Sink> TopKSink::twin() const {
-  return std::make_unique<TopKSink>(queries_, k_, after_);
+  return std::make_unique<TopKSink>(queries_, k_, after_, limits_);
 }
 
 void TopKSink::merge(Sink& twin, std::int64_t query) {
