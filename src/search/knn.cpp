@@ -9,6 +9,7 @@
 #include "core/fail.hpp"
 #include "filter/rounded/rounding.hpp"
 #include "scan/top_k_sink.hpp"
+#include "search/check_rows.hpp"
 #include "search/engine.hpp"
 #include "search/neighbor_results.hpp"
 #include "search/seeds.hpp"
@@ -53,6 +54,7 @@ void check_options(const Question& question) {
     fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, question.options.k);
   }
   check_after(question.options.after, question.queries.rows());
+  check_ids(question.options.ids, question.base.rows());
 }
 
 // Whether a row that is too far costs much less than one that is not.
@@ -82,6 +84,7 @@ std::optional<Sampling> sampling_of(const Question& question) {
 KnnOptions in_sample(KnnOptions options, const Sampling& sampling) {
   options.k = sampling.rank;
   options.check_finite = false;  // the whole is looked at for that
+  options.ids = {};              // only keys are asked for
   return options;
 }
 
@@ -106,7 +109,10 @@ Neighbors search(const Question& question, Engine& engine, std::span<const doubl
   Neighbors result = nothing_found(question.queries.rows(), options.k, options.metric, monitor);
   result.stats = engine.run(
       monitor,
-      [&](Range batch) { return std::make_unique<TopKSink>(batch, k, options.after, limits); },
+      [&](Range batch) {
+        return std::make_unique<TopKSink>(
+            batch, k, TopKRules{.after = options.after, .limits = limits, .ids = options.ids});
+      },
       [&](Range batch, Sink& sink) {
         write_results(batch, static_cast<TopKSink&>(sink), options.metric, engine.plan().threads,
                       monitor, result);
