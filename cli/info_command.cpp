@@ -215,8 +215,37 @@ void print_tables(const std::string& path, const PluginListing& listing,
   print_result(args.json ? json_of(path, listing) : text_of(path, listing));
 }
 
+void print_index(const std::string& path, const InfoArguments& args) {
+  if (args.values || args.head > 0) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("{}: --values and --head are for files of vectors, and this is an index",
+                    path));
+  }
+  const Index index = Index::open(path);
+  const IndexSpec& spec = index.spec();
+  const std::int64_t bytes = bytes_of(path);
+  print_result(args.json ? JsonObject()
+                               .add("file", path)
+                               .add("format", "index")
+                               .add("family", spec.family)
+                               .add("metric", to_string(spec.metric))
+                               .add("type", to_string(spec.dtype))
+                               .add("rows", index.size())
+                               .add("cols", spec.cols)
+                               .add("bytes", bytes)
+                               .text()
+                         : fmt::format("{}: index, {}, {}, {}, {} rows x {} columns, {} bytes\n",
+                                       path, spec.family, to_string(spec.metric),
+                                       to_string(spec.dtype), index.size(), spec.cols, bytes));
+}
+
 void run_info(const InfoArguments& args) {
   for (const std::string& path : args.files) {
+    if (!is_hdf5(path) && begins_as_index(path)) {
+      print_index(path, args);
+      continue;
+    }
     if (const auto listing = list_tables(path)) {
       print_tables(path, *listing, args);
       continue;
@@ -231,7 +260,9 @@ void run_info(const InfoArguments& args) {
 void add_info_command(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("info", "What files hold");
   const auto args = std::make_shared<InfoArguments>();
-  command->add_option("FILE", args->files, "Files of vectors, ids or ground truth; HDF5 files")
+  command
+      ->add_option("FILE", args->files,
+                   "Files of vectors, ids or ground truth; indexes; HDF5 files")
       ->required()
       ->type_name("FILE");
   command->add_flag("--values", args->values,

@@ -15,6 +15,7 @@
 #include "convert_command.hpp"
 #include "eval_command.hpp"
 #include "exit_code.hpp"
+#include "index_commands.hpp"
 #include "info_command.hpp"
 #include "plan_command.hpp"
 #include "search_commands.hpp"
@@ -29,6 +30,7 @@ void add_commands(CLI::App& app) {
   add_convert_command(app);
   add_info_command(app);
   add_search_commands(app, Mode::run);
+  add_index_commands(app);
   add_eval_command(app);
   add_plan_command(app);
   add_completion_command(app);

@@ -54,6 +54,10 @@ struct KnnOptions {
   // Query i is row i of the base and is not its own neighbour. Needs as many queries as rows.
   bool exclude_self = false;
 
+  // If not empty, one for each row of the base, which is then returned, and compared where keys are
+  // equal, under that instead of its number. Looks at the caller's memory.
+  std::span<const std::int64_t> ids = {};
+
   // If not empty, one for each query: only what comes after it in the total order is returned, so
   // that a search goes on where another ended (last_of). Looks at the caller's memory.
   std::span<const Neighbor> after = {};

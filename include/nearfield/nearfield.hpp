@@ -8,6 +8,7 @@
 #include <nearfield/eval.hpp>
 #include <nearfield/files.hpp>
 #include <nearfield/graph.hpp>
+#include <nearfield/index.hpp>
 #include <nearfield/isa.hpp>
 #include <nearfield/knn.hpp>
 #include <nearfield/matrix.hpp>

@@ -17,7 +17,8 @@ struct WithinOptions {
   double radius = 0;
   MetricSpec metric = Metric::sqeuclidean;
   RowFilter filter = {};
-  bool exclude_self = false;  // as in KnnOptions
+  bool exclude_self = false;               // as in KnnOptions
+  std::span<const std::int64_t> ids = {};  // likewise
   bool check_finite = false;
 };
 

@@ -14,6 +14,7 @@ already.
 What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `plan_mutual`.
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
 that is searched again and again.
+Vectors that are kept under ids, and change: `Index`, `verify_index`.
 Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
 """
 
@@ -39,6 +40,7 @@ from nearfield._files import (
     write_ids,
     write_truth,
 )
+from nearfield._index import Index, IndexStats, verify_index
 from nearfield._info import MetricInfo, isas, metrics
 from nearfield._plans import plan_graph, plan_knn, plan_mutual, plan_pairs, plan_within
 from nearfield._prepared import PreparedRows, prepare
@@ -57,6 +59,8 @@ __all__ = [
     "Error",
     "FileError",
     "FileRows",
+    "Index",
+    "IndexStats",
     "InvalidArgumentError",
     "KnnCursor",
     "MemoryLimitError",
@@ -90,6 +94,7 @@ __all__ = [
     "read_ids",
     "read_truth",
     "select_k",
+    "verify_index",
     "within",
     "write",
     "write_ids",

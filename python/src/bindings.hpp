@@ -2,11 +2,16 @@
 // beside it check arguments and word the errors, so that what arrives here has the right types.
 #pragma once
 
+#include <string>
+
 #include <nanobind/nanobind.h>
 
 namespace nearfield::python {
 
 namespace nb = nanobind;
+
+// Paths are bytes, as the system has them.
+inline std::string text(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 
 void bind_errors(nb::module_& module);
 void bind_info(nb::module_& module);
@@ -16,6 +21,7 @@ void bind_running(nb::module_& module);
 void bind_run(nb::module_& module);
 void bind_searches(nb::module_& module);
 void bind_cursor(nb::module_& module);
+void bind_index(nb::module_& module);
 void bind_select(nb::module_& module);
 void bind_files(nb::module_& module);
 

@@ -22,26 +22,6 @@ namespace {
 using Ids = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Distances = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-std::string text(const nb::bytes& path) { return {path.c_str(), path.size()}; }
-
-nb::dlpack::dtype numpy_type(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return nb::dtype<double>();
-    case DType::f32:
-      return nb::dtype<float>();
-    case DType::f16:
-      return {static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
-    case DType::i8:
-      return nb::dtype<std::int8_t>();
-    case DType::u8:
-    case DType::bf16:  // has no file format
-    case DType::bits:  // only where a reader is told so
-      break;
-  }
-  return nb::dtype<std::uint8_t>();
-}
-
 // Files know the cancel token alone: the deadline is kept here.
 template <class Call>
 auto run_file_call(const Run& run, const Call& call) {
@@ -67,12 +47,7 @@ nb::object read(const nb::bytes& path, const Run& run) {
   const std::string name = text(path);
   Matrix matrix =
       run_file_call(run, [&](const CancelToken& cancel) { return read_matrix(name, {}, cancel); });
-  const nb::dlpack::dtype dtype = numpy_type(matrix.dtype());
-  const std::size_t shape[] = {static_cast<std::size_t>(matrix.rows()),
-                               static_cast<std::size_t>(matrix.cols())};
-  auto* kept = new Matrix(std::move(matrix));
-  const nb::capsule owner(kept, [](void* memory) noexcept { delete static_cast<Matrix*>(memory); });
-  return nb::cast(nb::ndarray<nb::numpy>(kept->row(0), 2, shape, owner, nullptr, dtype));
+  return take(std::move(matrix));
 }
 
 void write(const nb::bytes& path, const Rows& rows, const Run& run) {

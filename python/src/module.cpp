@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   bind_run(module);
   bind_searches(module);
   bind_cursor(module);
+  bind_index(module);
   bind_select(module);
   bind_files(module);
 }

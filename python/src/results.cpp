@@ -1,10 +1,45 @@
 #include "results.hpp"
 
+#include <cstddef>
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nearfield/isa.hpp>
 
 namespace nearfield::python {
+namespace {
+
+nb::dlpack::dtype numpy_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return nb::dtype<double>();
+    case DType::f32:
+      return nb::dtype<float>();
+    case DType::f16:
+      return {static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+    case DType::bf16:
+      return nb::dtype<std::uint16_t>();
+    case DType::i8:
+      return nb::dtype<std::int8_t>();
+    case DType::u8:
+    case DType::bits:
+      break;
+  }
+  return nb::dtype<std::uint8_t>();
+}
+
+}  // namespace
+
+nb::object take(Matrix&& matrix) {
+  const nb::dlpack::dtype dtype = numpy_type(matrix.dtype());
+  const std::int64_t cols =
+      matrix.dtype() == DType::bits ? row_bytes(DType::bits, matrix.cols()) : matrix.cols();
+  const std::size_t shape[] = {static_cast<std::size_t>(matrix.rows()),
+                               static_cast<std::size_t>(cols)};
+  auto* kept = new Matrix(std::move(matrix));
+  const nb::capsule owner(kept, [](void* memory) noexcept { delete static_cast<Matrix*>(memory); });
+  return nb::cast(nb::ndarray<nb::numpy>(kept->row(0), 2, shape, owner, nullptr, dtype));
+}
 
 nb::dict to_python(const Plan& plan) {
   nb::dict fields;

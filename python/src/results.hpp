@@ -10,6 +10,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nearfield/matrix.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/stats.hpp>
 
@@ -37,6 +38,9 @@ nb::object take(std::vector<T>&& values) {
   const auto size = static_cast<std::int64_t>(values.size());
   return take(std::move(values), {size});
 }
+
+// Rows x columns. bf16 comes as uint16, bits as the uint8 they are packed in.
+nb::object take(Matrix&& matrix);
 
 // The fields of nearfield.Plan and nearfield.Stats, by name.
 nb::dict to_python(const Plan& plan);

@@ -4,10 +4,12 @@
 
 namespace nearfield {
 
-RangeSink::RangeSink(Range queries, double bound, FoundBudget& budget)
+RangeSink::RangeSink(Range queries, double bound, FoundBudget& budget,
+                     std::span<const std::int64_t> ids)
     : queries_(queries),
       bound_(bound),
       budget_(budget),
+      ids_(ids),
       found_(static_cast<std::size_t>(queries.size())) {}
 
 void RangeSink::thresholds(Range /*queries*/, std::span<double> out) const {
@@ -19,12 +21,12 @@ void RangeSink::consume(const Candidates& candidates, std::span<const double> ke
   for_each_close(
       candidates, keys, [&](std::int64_t) { return bound_; },
       [&](std::int64_t query, double key, std::int64_t row) {
-        of(query).push_back({key, row});
+        of(query).push_back({key, id_of(ids_, row)});
       });
 }
 
 std::unique_ptr<Sink> RangeSink::twin() const {
-  return std::make_unique<RangeSink>(queries_, bound_, budget_);
+  return std::make_unique<RangeSink>(queries_, bound_, budget_, ids_);
 }
 
 void RangeSink::merge(Sink& twin, std::int64_t query) {

@@ -14,8 +14,9 @@ namespace nearfield {
 // Every row whose key is at most a bound.
 class RangeSink final : public Sink {
  public:
-  // The budget is shared, and outlives it.
-  RangeSink(Range queries, double bound, FoundBudget& budget);
+  // The budget is shared, and outlives it. `ids` as of TopKSink.
+  RangeSink(Range queries, double bound, FoundBudget& budget,
+            std::span<const std::int64_t> ids = {});
 
   void thresholds(Range queries, std::span<double> out) const override;
 
@@ -36,6 +37,7 @@ class RangeSink final : public Sink {
   Range queries_;
   double bound_;
   FoundBudget& budget_;
+  std::span<const std::int64_t> ids_;
   std::vector<std::vector<Neighbor>> found_;
 };
 

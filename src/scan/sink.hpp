@@ -47,6 +47,11 @@ class TwoSidedSink : public Sink {
   virtual void consume_turned(const Candidates& candidates, std::span<const double> keys) = 0;
 };
 
+// What a row is called: its entry if there are any, else its number.
+inline std::int64_t id_of(std::span<const std::int64_t> ids, std::int64_t row) {
+  return ids.empty() ? row : ids[static_cast<std::size_t>(row)];
+}
+
 // Keys that are at most the bound; kNever, which is NaN, is not.
 inline std::int64_t count_close(std::span<const double> keys, double bound) {
   return std::count_if(keys.begin(), keys.end(), [&](double key) { return key <= bound; });

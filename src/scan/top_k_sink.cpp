@@ -2,11 +2,17 @@
 
 namespace nearfield {
 
-TopKSink::TopKSink(Range queries, std::int64_t k, std::span<const Neighbor> after)
-    : queries_(queries),
-      k_(k),
-      after_(after),
-      best_(static_cast<std::size_t>(queries.size()), TopK<Neighbor>(k)) {}
+TopKSink::TopKSink(Range queries, std::int64_t k, const TopKRules& rules)
+    : queries_(queries), k_(k), rules_(rules) {
+  if (rules.limits.empty()) {
+    best_.assign(static_cast<std::size_t>(queries.size()), TopK<Neighbor>(k));
+    return;
+  }
+  best_.reserve(static_cast<std::size_t>(queries.size()));
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    best_.emplace_back(k, rules.limits[static_cast<std::size_t>(query)]);
+  }
+}
 
 std::int64_t TopKSink::bytes_per_query(std::int64_t k) {
   constexpr std::int64_t kOfTheAllocator = 16;  // beside each buffer: it shows with many small ones
@@ -24,8 +30,8 @@ void TopKSink::consume(const Candidates& candidates, std::span<const double> key
   for_each_close(
       candidates, keys, [&](std::int64_t query) { return of(query).threshold(); },
       [&](std::int64_t query, double key, std::int64_t row) {
-        const Neighbor neighbor{key, row};
-        if (after_.empty() || after_[static_cast<std::size_t>(query)] < neighbor) {
+        const Neighbor neighbor{key, id_of(rules_.ids, row)};
+        if (rules_.after.empty() || rules_.after[static_cast<std::size_t>(query)] < neighbor) {
           of(query).offer(neighbor);
         }
       });
@@ -48,7 +54,7 @@ void TopKSink::consume_turned(const Candidates& candidates, std::span<const doub
 }
 
 std::unique_ptr<Sink> TopKSink::twin() const {
-  return std::make_unique<TopKSink>(queries_, k_, after_);
+  return std::make_unique<TopKSink>(queries_, k_, rules_);
 }
 
 void TopKSink::merge(Sink& twin, std::int64_t query) {

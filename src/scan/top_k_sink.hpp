@@ -9,20 +9,28 @@
 
 namespace nearfield {
 
+// What a search asks beside k; each looks at the caller's memory and is empty or has an entry for
+// every query or row of the search.
+struct TopKRules {
+  std::span<const Neighbor> after = {};  // of a query: only what follows in the total order is kept
+  std::span<const double> limits = {};   // of a query: no key above it is kept
+  std::span<const std::int64_t> ids = {};  // of a row: stands for it
+};
+
 // The k nearest rows of each query.
 class TopKSink final : public TwoSidedSink {
  public:
-  // If `after` is not empty it has an entry for every query of the search, and only what follows
-  // it in the total order is kept.
-  TopKSink(Range queries, std::int64_t k, std::span<const Neighbor> after = {});
+  TopKSink(Range queries, std::int64_t k, const TopKRules& rules = {});
 
   // Bytes a query takes.
   static std::int64_t bytes_per_query(std::int64_t k);
 
   void thresholds(Range queries, std::span<double> out) const override;
   void consume(const Candidates& candidates, std::span<const double> keys) override;
-  // Not of one that goes on where another ended: pairs then differ from side to side.
-  TwoSidedSink* two_sided() override { return after_.empty() ? this : nullptr; }
+  // Not of one with rules: rows that ask have none.
+  TwoSidedSink* two_sided() override {
+    return rules_.after.empty() && rules_.limits.empty() && rules_.ids.empty() ? this : nullptr;
+  }
   bool one_set() const override { return true; }
   void row_thresholds(Range rows, std::span<double> out) const override { thresholds(rows, out); }
   void consume_turned(const Candidates& candidates, std::span<const double> keys) override;
@@ -43,7 +51,7 @@ class TopKSink final : public TwoSidedSink {
 
   Range queries_;
   std::int64_t k_;
-  std::span<const Neighbor> after_;
+  TopKRules rules_;
   std::vector<TopK<Neighbor>> best_;
 };
 

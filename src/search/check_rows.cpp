@@ -67,6 +67,13 @@ void check_arguments(const SearchInput& input) {
   }
 }
 
+void check_ids(std::span<const std::int64_t> ids, std::int64_t rows) {
+  if (!ids.empty() && std::ssize(ids) != rows) {
+    fail(ErrorCode::invalid_argument, "`ids` has an entry for each of {} rows, got {}", rows,
+         ids.size());
+  }
+}
+
 void check_rows(MatrixView rows, std::int64_t first, std::string_view what, bool check_finite) {
   if (rows.dtype() == DType::bits && rows.cols() % 8 != 0) {
     const std::int64_t last = row_bytes(DType::bits, rows.cols()) - 1;

@@ -1,6 +1,8 @@
 // What must hold of queries and base before they are searched.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <nearfield/matrix.hpp>
@@ -11,6 +13,9 @@ struct SearchInput;
 
 // Shapes, types, filter: everything that can be said without reading a row.
 void check_arguments(const SearchInput& input);
+
+// One for each row, or none.
+void check_ids(std::span<const std::int64_t> ids, std::int64_t rows);
 
 // Unused bits are zero; with check_finite, all values are finite. `first` is the number of the
 // first row, `what` names the matrix in the message.

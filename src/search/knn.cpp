@@ -2,70 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <optional>
 
-#include "core/checked.hpp"
-#include "core/fill.hpp"
-#include "core/float_environment.hpp"
-#include "core/tasks.hpp"
+#include "core/fail.hpp"
+#include "filter/rounded/rounding.hpp"
 #include "scan/top_k_sink.hpp"
+#include "search/check_rows.hpp"
 #include "search/engine.hpp"
+#include "search/neighbor_results.hpp"
+#include "search/seeds.hpp"
 
 namespace nearfield {
 namespace {
 
 constexpr const char* kAdvice = "ask for fewer queries at a time or fewer results of each";
-
-// Queries whose results are written by one task.
-constexpr std::int64_t kResultsPerTask = 256;
-
-// Slots that are not found.
-Neighbors empty_result(std::int64_t queries, const KnnOptions& options, const Monitor& monitor) {
-  Neighbors result;
-  result.queries = queries;
-  result.k = options.k;
-  const std::int64_t slots = queries * options.k;
-  const double none = std::numeric_limits<double>::infinity();
-  const bool similarity = info(options.metric).reported == Reported::similarity;
-  fill(result.ids, slots, kNoId, monitor);
-  fill(result.keys, slots, none, monitor);
-  fill(result.distances, slots, static_cast<float>(similarity ? -none : none), monitor);
-  fill(result.counts, queries, std::int64_t{0}, monitor);
-  return result;
-}
-
-void write_result(std::int64_t query, std::span<const Neighbor> best, MetricSpec metric,
-                  Neighbors& result) {
-  result.counts[static_cast<std::size_t>(query)] = static_cast<std::int64_t>(best.size());
-  auto slot = static_cast<std::size_t>(query * result.k);
-  for (const Neighbor& neighbor : best) {
-    result.ids[slot] = neighbor.id;
-    result.keys[slot] = neighbor.key;
-    result.distances[slot] = static_cast<float>(reported_value(metric, neighbor.key));
-    ++slot;
-  }
-}
-
-void write_results(Range batch, TopKSink& sink, MetricSpec metric, int threads,
-                   const Monitor& monitor, Neighbors& result) {
-  run_tasks(divide_up(batch.size(), kResultsPerTask), threads, [&](std::int64_t task, int) {
-    const DefaultFloats floats;
-    const std::int64_t begin = batch.begin + task * kResultsPerTask;
-    const std::int64_t end = std::min(begin + kResultsPerTask, batch.end);
-    for (std::int64_t query = begin; query < end; ++query) {
-      write_result(query, sink.finish(query), metric, result);
-      monitor.check();
-    }
-  });
-}
-
-std::int64_t result_bytes(std::int64_t queries, std::int64_t k) {
-  constexpr std::int64_t kSlot = sizeof(std::int64_t) + sizeof(double) + sizeof(float);
-  const std::int64_t slots = checked_mul(queries, k, "queries x k");
-  return checked_add(checked_mul(slots, kSlot, "bytes of the result"),
-                     queries * static_cast<std::int64_t>(sizeof(std::int64_t)),
-                     "bytes of the result");
-}
 
 void check_after(std::span<const Neighbor> after, std::int64_t queries) {
   if (!after.empty() && static_cast<std::int64_t>(after.size()) != queries) {
@@ -79,41 +31,181 @@ void check_after(std::span<const Neighbor> after, std::int64_t queries) {
   }
 }
 
-Engine plan_search(const RowSource& queries, const RowSource& base, const KnnOptions& options,
-                   const Context& context, const Tuning& tuning) {
-  if (options.k < 0 || options.k > kMaxRows) {
-    fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, options.k);
+// What knn is asked, and how it runs.
+struct Question {
+  const RowSource& queries;
+  const RowSource& base;
+  const KnnOptions& options;
+  const Context& context;
+  const Tuning& tuning;
+};
+
+// Queries that are searched again, at a time: so many that their rows and results take this.
+constexpr std::int64_t kAgainBytes = 16 << 20;
+
+std::int64_t again_at_once(const Question& question) {
+  const std::int64_t bytes = result_bytes(1, question.options.k) +
+                             row_bytes(question.queries.dtype(), question.queries.cols());
+  return std::max<std::int64_t>(kAgainBytes / bytes, 1);
+}
+
+void check_options(const Question& question) {
+  if (question.options.k < 0 || question.options.k > kMaxRows) {
+    fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, question.options.k);
   }
-  check_after(options.after, queries.rows());
+  check_after(question.options.after, question.queries.rows());
+  check_ids(question.options.ids, question.base.rows());
+}
+
+// Whether a row that is too far costs much less than one that is not.
+bool has_filter(const Question& question) {
+  const MetricSpec metric = question.options.metric;
+  const Isa isa = question.context.isa ? *question.context.isa : default_isa();
+  return metric.metric == Metric::hamming ||
+         choose_rounding(metric, question.queries.dtype(), question.base.dtype(),
+                         question.base.cols(), isa);
+}
+
+// Of a search by tiles of rows in memory, all of which may be found. Under a memory limit the
+// search is cut to fit, and has no room for another.
+std::optional<Sampling> sampling_of(const Question& question) {
+  const KnnOptions& options = question.options;
+  const auto base = question.base.in_memory();
+  if (!base || !question.queries.in_memory() || question.context.memory_limit ||
+      options.exclude_self || !options.after.empty() ||
+      options.filter.kind() != RowFilter::Kind::all ||
+      question.queries.rows() < question.tuning.tiles.least_queries ||
+      base->cols() != question.queries.cols() || !has_filter(question)) {
+    return std::nullopt;
+  }
+  return choose_sampling(*base, options.k);
+}
+
+KnnOptions in_sample(KnnOptions options, const Sampling& sampling) {
+  options.k = sampling.rank;
+  options.check_finite = false;  // the whole is looked at for that
+  options.ids = {};              // only keys are asked for
+  return options;
+}
+
+// `beside`: bytes that it has beside the search itself.
+Engine plan_search(const Question& question, std::int64_t beside) {
+  const auto& [queries, base, options, context, tuning] = question;
   Engine engine({queries, base, options.metric, options.filter,
                  options.exclude_self ? Meets::other_rows : Meets::every_row, options.check_finite},
                 context);
   engine.plan({.sink_of_a_query = TopKSink::bytes_per_query(std::min(options.k, base.rows())),
+               .shared = beside,
                .result = result_bytes(queries.rows(), options.k),
                .threshold_rank = std::max<std::int64_t>(options.k, 1)},
               "buffered selection", tuning);
   return engine;
 }
 
+// Every row is looked at, but for those above the limits, if there are any.
+Neighbors search(const Question& question, Engine& engine, std::span<const double> limits,
+                 Monitor& monitor) {
+  const KnnOptions& options = question.options;
+  const std::int64_t k = std::min(options.k, question.base.rows());
+  Neighbors result = nothing_found(question.queries.rows(), options.k, options.metric, monitor);
+  result.stats = engine.run(
+      monitor,
+      [&](Range batch) {
+        return std::make_unique<TopKSink>(
+            batch, k, TopKRules{.after = options.after, .limits = limits, .ids = options.ids});
+      },
+      [&](Range batch, Sink& sink) {
+        write_results(batch, static_cast<TopKSink&>(sink), options.metric, engine.plan().threads,
+                      monitor, result);
+      });
+  result.exact = engine.exact();
+  return result;
+}
+
+// The same with what it takes, as a part of a search that has begun.
+Neighbors search_within_another(const Question& question) {
+  Context context = question.context;
+  context.progress = {};
+  const Question own{question.queries, question.base, question.options, context, question.tuning};
+  Engine engine = plan_search(own, 0);
+  Monitor monitor(context, engine.plan().pairs);
+  return search(own, engine, {}, monitor);
+}
+
+// What it has beside the search for which it guesses: the limits, and what is searched before or
+// again.
+std::int64_t bytes_of_guesses(const Question& question, const Sampling& sampling) {
+  const KnnOptions options = in_sample(question.options, sampling);
+  const MatrixRows rows(sampling.rows);
+  const Plan plan =
+      plan_search({question.queries, rows, options, question.context, question.tuning}, 0).plan();
+  return question.queries.rows() * static_cast<std::int64_t>(sizeof(double)) + plan.result_bytes +
+         plan.working_bytes + 2 * kAgainBytes;
+}
+
+// Queries of which fewer than k rows are within the limit, so that it was too low.
+void search_again(const Question& question, std::span<const double> limits, Neighbors& result) {
+  std::vector<std::int64_t> unfinished;
+  for (std::int64_t query = 0; query < result.queries; ++query) {
+    const auto i = static_cast<std::size_t>(query);
+    if (result.counts[i] < result.k && std::isfinite(limits[i])) unfinished.push_back(query);
+  }
+  const MatrixView queries = question.queries.in_memory().value();
+  const std::int64_t at_once = again_at_once(question);
+  for (std::int64_t done = 0; done < std::ssize(unfinished); done += at_once) {
+    const auto some =
+        std::span<const std::int64_t>(unfinished)
+            .subspan(static_cast<std::size_t>(done))
+            .first(static_cast<std::size_t>(std::min(at_once, std::ssize(unfinished) - done)));
+    Matrix rows(queries.dtype(), std::ssize(some), queries.cols());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      std::memcpy(rows.row(static_cast<std::int64_t>(i)), queries.row(some[i]),
+                  static_cast<std::size_t>(row_bytes(queries.dtype(), queries.cols())));
+    }
+    const MatrixRows source(rows);
+    put_results(some,
+                search_within_another(
+                    {source, question.base, question.options, question.context, question.tuning}),
+                result);
+  }
+}
+
+Neighbors search_with_guesses(const Question& question, const Sampling& sampling, Engine& engine,
+                              Monitor& monitor) {
+  const KnnOptions options = in_sample(question.options, sampling);
+  const MatrixRows rows(sampling.rows);
+  std::vector<double> limits;
+  std::int64_t verified = 0;
+  {
+    const Neighbors sampled =
+        search_within_another({question.queries, rows, options, question.context, question.tuning});
+    limits = guessed_limits(sampled);
+    verified = sampled.stats.pairs_verified;
+  }
+  Neighbors result = search(question, engine, limits, monitor);
+  search_again(question, limits, result);
+  result.stats.pairs_verified += verified;
+  result.stats.seconds = monitor.seconds();
+  return result;
+}
+
+Engine plan_whole(const Question& question, const std::optional<Sampling>& sampling) {
+  return plan_search(question, sampling ? bytes_of_guesses(question, *sampling) : 0);
+}
+
 }  // namespace
 
 Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
               const Context& context, const Tuning& tuning) {
-  Engine engine = plan_search(queries, base, options, context, tuning);
+  const Question question{queries, base, options, context, tuning};
+  check_options(question);
+  const std::optional<Sampling> sampling = sampling_of(question);
+  Engine engine = plan_whole(question, sampling);
   return with_memory_errors(engine.plan(), kAdvice, [&] {
     Monitor monitor(context, engine.plan().pairs);
-    Neighbors result = empty_result(queries.rows(), options, monitor);
-    result.stats = engine.run(
-        monitor,
-        [&](Range batch) {
-          return std::make_unique<TopKSink>(batch, std::min(options.k, base.rows()), options.after);
-        },
-        [&](Range batch, Sink& sink) {
-          write_results(batch, static_cast<TopKSink&>(sink), options.metric, engine.plan().threads,
-                        monitor, result);
-        });
+    Neighbors result = sampling ? search_with_guesses(question, *sampling, engine, monitor)
+                                : search(question, engine, {}, monitor);
     monitor.finish();
-    result.exact = engine.exact();
     return result;
   });
 }
@@ -125,7 +217,9 @@ Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions&
 
 Plan plan_knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
               const Context& context) {
-  return plan_search(queries, base, options, context, default_tuning()).plan();
+  const Question question{queries, base, options, context, default_tuning()};
+  check_options(question);
+  return plan_whole(question, sampling_of(question)).plan();
 }
 
 std::vector<Neighbor> last_of(const Neighbors& found) {

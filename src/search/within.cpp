@@ -2,6 +2,7 @@
 
 #include "core/float_environment.hpp"
 #include "scan/range_sink.hpp"
+#include "search/check_rows.hpp"
 #include "search/engine.hpp"
 #include "search/radius.hpp"
 
@@ -32,6 +33,7 @@ void append(Range batch, RangeSink& sink, MetricSpec metric, const Radius& radiu
 
 Engine plan_search(const RowSource& queries, const RowSource& base, const WithinOptions& options,
                    const Context& context) {
+  check_ids(options.ids, base.rows());
   Engine engine({queries, base, options.metric, options.filter,
                  options.exclude_self ? Meets::other_rows : Meets::every_row, options.check_finite},
                 context);
@@ -57,7 +59,7 @@ Ranges within(const RowSource& queries, const RowSource& base, const WithinOptio
     result.stats = engine.run(
         monitor,
         [&](Range batch) {
-          return std::make_unique<RangeSink>(batch, radius.largest_key(), budget);
+          return std::make_unique<RangeSink>(batch, radius.largest_key(), budget, options.ids);
         },
         [&](Range batch, Sink& sink) {
           append(batch, static_cast<RangeSink&>(sink), options.metric, radius, monitor, result);

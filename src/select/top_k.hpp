@@ -23,10 +23,9 @@ namespace nearfield {
 template <class Item>
 class TopK {
  public:
-  explicit TopK(std::int64_t k)
-      : k_(k),
-        threshold_(k > 0 ? std::numeric_limits<double>::infinity()
-                         : -std::numeric_limits<double>::infinity()) {}
+  // Takes no key above `most`.
+  explicit TopK(std::int64_t k, double most = std::numeric_limits<double>::infinity())
+      : k_(k), threshold_(k > 0 ? most : -std::numeric_limits<double>::infinity()) {}
 
   // Items held at most, also while the buffer grows.
   static std::int64_t most_held(std::int64_t k) {

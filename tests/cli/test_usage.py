@@ -8,7 +8,9 @@ import unittest
 from support import NEARFIELD, CommandLine, write_bin
 
 SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "groundtruth"]
-COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, "eval", "plan", "completion"]]
+INDEXES = ["build", "add", "remove", "search", "verify", "compact"]
+COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *INDEXES, "eval", "plan",
+                                "completion"]]
 COMMANDS += [["plan", name] for name in SEARCHES]
 COMMANDS += [["completion", shell] for shell in ("bash", "zsh", "fish")]
 KNN = ["knn", "--queries", "q.fbin", "--base", "b.fbin"]

@@ -1,0 +1,122 @@
+// Vectors that are kept: added, removed, searched, saved and opened again, under ids of the caller.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nearfield/context.hpp>
+#include <nearfield/matrix.hpp>
+#include <nearfield/metric.hpp>
+#include <nearfield/results.hpp>
+
+namespace nearfield {
+
+enum class IndexFamily : std::uint8_t {
+#define NEARFIELD_INDEX(name, text) name,
+#include <nearfield/indexes.def>
+#undef NEARFIELD_INDEX
+};
+
+std::string_view to_string(IndexFamily family);
+
+// What an index is made of. `family` may carry parameters: "flat".
+struct IndexSpec {
+  std::string family = "flat";
+  DType dtype = DType::f32;
+  std::int64_t cols = 0;
+  MetricSpec metric = Metric::sqeuclidean;
+};
+
+// Which ids a search may return. Looks at the caller's memory.
+struct IdFilter {
+  enum class Kind { all, only, without };
+  Kind kind = Kind::all;
+  std::span<const std::int64_t> ids;  // any order, repeats allowed; unknown ones are of no use
+};
+
+struct SearchOptions {
+  std::int64_t k = 10;
+  IdFilter filter = {};
+};
+
+struct RangeOptions {
+  double radius = 0;  // inclusive, in what the metric reports: as in WithinOptions
+  IdFilter filter = {};
+};
+
+struct IndexStats {
+  std::int64_t size = 0;     // vectors that may be found
+  std::int64_t removed = 0;  // that still take room, until compact
+  std::int64_t parts = 0;    // pieces of memory or files
+  std::int64_t bytes = 0;    // of vectors, ids and what is made of them
+  std::int64_t mapped = 0;   // of these, in a file
+};
+
+struct OpenOptions {
+  std::int64_t most_bytes = std::int64_t{1} << 62;  // of the file
+  std::int64_t most_header_bytes = 1 << 20;
+  std::int64_t most_cols = kMaxCols;
+};
+
+// One writer at a time, others wait; any number of readers beside it. A search sees the index as it
+// was when it began, whole calls of a writer or nothing of them.
+class Index {
+ public:
+  explicit Index(IndexSpec spec);
+  // Of an index that was saved. The file is mapped and stays as it is, whatever is added or removed
+  // then; it must not become shorter. Takes milliseconds for any size: only the header is checked,
+  // the rest as it is used; `verify` reads all of it.
+  static Index open(const std::string& path, const OpenOptions& options = {});
+  Index(Index&&) noexcept;
+  Index& operator=(Index&&) noexcept;
+  ~Index();
+
+  const IndexSpec& spec() const;
+  std::int64_t size() const;
+  IndexStats stats() const;
+
+  // Ids that are in the index already, or twice among these, are an error, and nothing is added.
+  // Any 64 bits but -1, which stands for "not found".
+  void add(MatrixView vectors, std::span<const std::int64_t> ids, const Context& context = {});
+  // Under the next numbers that were never used, which are returned: the first of them; the others
+  // follow.
+  std::int64_t add(MatrixView vectors, const Context& context = {});
+  // As add, but replaces what is there under an id. How many it replaced.
+  std::int64_t upsert(MatrixView vectors, std::span<const std::int64_t> ids,
+                      const Context& context = {});
+  // How many were there.
+  std::int64_t remove(std::span<const std::int64_t> ids);
+  // Makes one part of all, without what was removed.
+  void compact(const Context& context = {});
+
+  bool contains(std::int64_t id) const;
+  // A row for each id, which all must be there.
+  Matrix get(std::span<const std::int64_t> ids) const;
+  // In the order of their rows.
+  std::vector<std::int64_t> ids() const;
+
+  Neighbors search(MatrixView queries, const SearchOptions& options = {},
+                   const Context& context = {}) const;
+  Ranges within(MatrixView queries, const RangeOptions& options, const Context& context = {}) const;
+
+  // Whole or not at all: a reader of the file sees the old one or the new one.
+  void save(const std::string& path, const Context& context = {}) const;
+
+ private:
+  struct Impl;
+  explicit Index(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Whether a file begins as one that `open` reads, damaged or not.
+bool begins_as_index(const std::string& path);
+
+// Reads all of an index file and compares the sums. Throws corrupt_file if they differ.
+void verify_index(const std::string& path, const Context& context = {});
+
+}  // namespace nearfield

@@ -1,0 +1,352 @@
+"""Vectors that are kept: added, removed, searched, saved and opened again, under ids of yours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, SupportsIndex, TypeAlias, Union
+
+import numpy as np
+
+from nearfield import _core
+from nearfield._arguments import MOST_INT64, file_name, integer, real, text
+from nearfield._arrays import DLPackArray, host_array
+from nearfield._copies import Copies
+from nearfield._errors import InvalidArgumentError, UnsupportedError
+from nearfield._results import Neighbors, Ranges, make_neighbors, make_ranges
+from nearfield._rows import DTYPES, Bits, CoreRows, RowsLike, take_rows
+from nearfield._run import Progress, running
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Buffer, Self
+
+ID_BYTES = 8
+
+IdsLike: TypeAlias = Union["Buffer", DLPackArray, list[int], tuple[int, ...], range]
+
+
+@dataclass(frozen=True)
+class IndexStats:
+    """What an index holds."""
+
+    size: int  # vectors that may be found
+    removed: int  # that still take room, until compact
+    parts: int  # pieces of memory or files
+    nbytes: int  # of vectors, ids and what is made of them
+    mapped: int  # of these, in a file
+
+
+class Index:
+    """Vectors under ids.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> index = nf.Index("flat", dim=2, dtype="float32")
+    >>> index.add(np.array([[0, 0], [1, 0], [0, 2]], dtype=np.float32), ids=[10, 20, 30])
+    array([10, 20, 30])
+    >>> distances, ids = index.search(np.array([[1, 1]], dtype=np.float32), k=2)
+    >>> ids
+    array([[20, 10]])
+    >>> index.remove([20])
+    1
+    >>> 20 in index, len(index)
+    (False, 2)
+
+    family: how it searches: "flat" looks at every vector.
+    dim: columns of a vector; of packed bits, bits.
+    dtype: what its vectors are made of: "float32" or numpy.float32, or the library's names f64,
+        f32, f16, bf16, u8, i8 and bits.
+    metric: a name of `metrics`, as in `knn`.
+
+    Any number of threads may search it while one writes: a search sees whole calls of the writer,
+    or nothing of them. A second writer waits. Used in a `with`, it is closed at the end.
+    """
+
+    def __init__(
+        self,
+        family: str = "flat",
+        *,
+        dim: int,
+        dtype: Any = "float32",
+        metric: str = "sqeuclidean",
+    ) -> None:
+        self._core = _core.Index(
+            text("family", family), _dtype_name(dtype), integer("dim", dim), text("metric", metric)
+        )
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """An index that was saved. The file is mapped: that takes milliseconds, whatever its size.
+
+        Processes that open the same file share its memory. What is added or removed then is in this
+        process alone, until it is saved. Only the header is checked; `verify_index` reads it all.
+        """
+        return cls._of(_core.Index.open(file_name("path", path)))
+
+    @classmethod
+    def _of(cls, core: _core.Index) -> Self:
+        index = cls.__new__(cls)
+        index._core = core
+        return index
+
+    def add(
+        self,
+        vectors: RowsLike,
+        ids: IdsLike | None = None,
+        *,
+        copy: bool = True,
+        timeout: float | None = None,
+    ) -> NDArray[np.int64]:
+        """Adds vectors, and returns their ids.
+
+        ids: one for each vector: any integers of 64 bits but -1. One that is in the index already
+            is an error, and nothing is added. Without, they get the next numbers that were never
+            used.
+        """
+        copies = Copies(copy)
+        rows = _take_vectors("vectors", vectors, copies)
+        given = None if ids is None else _take_ids(ids, copies)
+        with running(copies, timeout=timeout) as run:
+            first = self._core.add(rows, given, run)
+        return np.arange(first, first + rows.rows) if given is None else given.copy()
+
+    def upsert(
+        self,
+        vectors: RowsLike,
+        ids: IdsLike,
+        *,
+        copy: bool = True,
+        timeout: float | None = None,
+    ) -> int:
+        """Adds vectors, and replaces those that are there under an id. How many it replaced."""
+        copies = Copies(copy)
+        rows = _take_vectors("vectors", vectors, copies)
+        given = _take_ids(ids, copies)
+        with running(copies, timeout=timeout) as run:
+            return self._core.upsert(rows, given, run)
+
+    def remove(self, ids: IdsLike, *, timeout: float | None = None) -> int:
+        """Removes what is there under these ids. How many there were."""
+        copies = Copies(True)
+        given = _take_ids(ids, copies)
+        with running(copies, timeout=timeout) as run:
+            return self._core.remove(given, run)
+
+    def compact(self, *, timeout: float | None = None) -> None:
+        """Gives back the room of what was removed, by a copy of the rest."""
+        with running(Copies(True), timeout=timeout) as run:
+            self._core.compact(run)
+
+    def search(
+        self,
+        queries: RowsLike,
+        k: int = 10,
+        *,
+        only: IdsLike | None = None,
+        without: IdsLike | None = None,
+        copy: bool = True,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+        isa: str | None = None,
+    ) -> Neighbors:
+        """The k nearest vectors of each query, under their ids.
+
+        only, without: ids that alone may be returned, or that may not. Unknown ones are of no use.
+
+        The other arguments are those of `knn`.
+        """
+        copies = Copies(copy, memory_limit)
+        rows = _take_vectors("queries", queries, copies)
+        filters = _take_filters(only, without, copies)
+        count = integer("k", k)
+        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+            return make_neighbors(self._core.search(rows, count, *filters, run))
+
+    def within(
+        self,
+        queries: RowsLike,
+        radius: float,
+        *,
+        only: IdsLike | None = None,
+        without: IdsLike | None = None,
+        copy: bool = True,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+        isa: str | None = None,
+    ) -> Ranges:
+        """All vectors within a radius of each query, the radius included, under their ids."""
+        copies = Copies(copy, memory_limit)
+        rows = _take_vectors("queries", queries, copies)
+        filters = _take_filters(only, without, copies)
+        bound = real("radius", radius)
+        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+            return make_ranges(self._core.within(rows, bound, *filters, run))
+
+    def get(self, ids: IdsLike) -> NDArray[Any] | Bits:
+        """The vectors under these ids, one a row. An id that is not there is an error."""
+        rows = self._core.get(_take_ids(ids, Copies(True)))
+        if self.dtype == "bits":
+            return Bits(rows, self.dim)
+        return _as_bfloat16(rows) if self.dtype == "bf16" else rows
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """All of them."""
+        return self._core.ids()
+
+    def __contains__(self, id: SupportsIndex) -> bool:
+        return self._core.contains(integer("id", id))
+
+    def __len__(self) -> int:
+        return self._core.size()
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        timeout: float | None = None,
+        progress: Progress = None,
+    ) -> None:
+        """Writes it to a file, a safetensors file that any reader of those opens.
+
+        The file is written beside the target and renamed: a reader sees the old one or the new one.
+        """
+        with running(Copies(True), timeout=timeout, progress=progress) as run:
+            self._core.save(file_name("path", path), run)
+
+    def close(self) -> None:
+        """Gives its memory and its file back. It cannot be used any more."""
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def family(self) -> str:
+        return self._core.spec()[0]
+
+    @property
+    def dtype(self) -> str:
+        """f64, f32, f16, bf16, u8, i8 or bits."""
+        return self._core.spec()[1]
+
+    @property
+    def dim(self) -> int:
+        return self._core.spec()[2]
+
+    @property
+    def metric(self) -> str:
+        return self._core.spec()[3]
+
+    @property
+    def stats(self) -> IndexStats:
+        return IndexStats(**self._core.stats())
+
+    def __repr__(self) -> str:
+        return (
+            f"Index({self.family!r}, size={len(self)}, dim={self.dim}, dtype={self.dtype!r}, "
+            f"metric={self.metric!r})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the bytes of its file."""
+        with _memory_file() as (file, path):
+            self.save(path)
+            return _from_bytes, (file.read(),)
+
+
+def verify_index(
+    path: str | os.PathLike[str], *, timeout: float | None = None, progress: Progress = None
+) -> None:
+    """Reads all of an index file and compares its sums: `CorruptFileError` if it was changed."""
+    with running(Copies(True), timeout=timeout, progress=progress) as run:
+        _core.verify_index(file_name("path", path), run)
+
+
+def _dtype_name(dtype: Any) -> str:
+    """The library's name of a type."""
+    if isinstance(dtype, str) and dtype in (*DTYPES.values(), "bits"):
+        return dtype
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in DTYPES:
+        known = ", ".join((*DTYPES, "bits"))
+        raise InvalidArgumentError(f"dtype is {dtype!r}, expected one of {known}")
+    return DTYPES[name]
+
+
+def _take_vectors(name: str, given: RowsLike, copies: Copies) -> _core.Rows:
+    if isinstance(given, CoreRows):
+        raise TypeError(
+            f"{name} is a {type(given).__name__}, expected an array: read a file with "
+            "nearfield.read"
+        )
+    return take_rows(name, given, copies)
+
+
+def _take_ids(given: IdsLike, copies: Copies, name: str = "ids") -> NDArray[np.int64]:
+    """As int64, side by side."""
+    if isinstance(given, (list, tuple, range)):
+        copies.count(ID_BYTES * len(given))
+        return np.array([integer(name, number) for number in given], dtype=np.int64)
+    values, dtype = host_array(name, given, expected="integers: a list or an array of int64")
+    if not dtype.startswith(("int", "uint")) or values.ndim != 1:
+        raise InvalidArgumentError(
+            f"{name} has dtype {dtype} and shape {values.shape}, expected integers of one dimension"
+        )
+    if dtype == "uint64" and values.size and values.max() > MOST_INT64:
+        raise InvalidArgumentError(f"{name} holds {values.max()}, expected at most {MOST_INT64}")
+    return copies.contiguous(name, values, np.dtype(np.int64))
+
+
+def _take_filters(
+    only: IdsLike | None, without: IdsLike | None, copies: Copies
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    if only is not None and without is not None:
+        raise InvalidArgumentError("only and without are both given: leave out of only what is not")
+    return (
+        None if only is None else _take_ids(only, copies, "only"),
+        None if without is None else _take_ids(without, copies, "without"),
+    )
+
+
+def _as_bfloat16(values: NDArray[np.uint16]) -> NDArray[Any]:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise UnsupportedError(
+            "numpy has no bfloat16 of its own: install ml_dtypes, whose type the vectors then have"
+        ) from None
+    return values.view(ml_dtypes.bfloat16)
+
+
+@contextmanager
+def _memory_file() -> Iterator[tuple[BinaryIO, str]]:
+    """A file without a name on any disk, and a path that leads to it."""
+    with open(os.memfd_create("nearfield"), "rb") as file:
+        yield file, f"/proc/self/fd/{file.fileno()}"
+
+
+def _from_bytes(saved: bytes) -> Index:
+    with _memory_file() as (_file, path):
+        with open(path, "wb") as out:
+            out.write(saved)
+        return Index.open(path)

@@ -1,0 +1,171 @@
+// Every vector is looked at: the search of the library, part by part.
+#include <array>
+#include <utility>
+
+#include <nearfield/knn.hpp>
+#include <nearfield/within.hpp>
+
+#include "index/family.hpp"
+
+namespace nearfield {
+namespace {
+
+// A context for one part after the other, whose progress goes from 0 to the end of all.
+class PartByPart {
+ public:
+  PartByPart(MatrixView queries, std::span<const AskedPart> parts, const Context& context)
+      : queries_(queries.rows()), own_(context) {
+    for (const AskedPart& part : parts) total_ += queries_ * part.view.count;
+    if (!context.progress) return;
+    own_.progress = [this, report = context.progress](const Progress& progress) {
+      report({done_ + progress.done, total_});
+    };
+  }
+  PartByPart(const PartByPart&) = delete;
+  PartByPart& operator=(const PartByPart&) = delete;
+
+  const Context& context() const { return own_; }
+  void end_part(const AskedPart& part) { done_ += queries_ * part.view.count; }
+
+ private:
+  std::int64_t queries_;
+  std::int64_t done_ = 0;
+  std::int64_t total_ = 0;
+  Context own_;
+};
+
+void add_stats(const Stats& of_part, Stats& all) {
+  if (of_part.plan.pairs > all.plan.pairs) all.plan = of_part.plan;  // that of the largest
+  all.pairs_considered += of_part.pairs_considered;
+  all.pairs_verified += of_part.pairs_verified;
+  all.seconds += of_part.seconds;
+}
+
+// The next of two sorted lists.
+class Merge {
+ public:
+  Merge(std::span<const double> keys, std::span<const std::int64_t> ids,
+        std::span<const double> other_keys, std::span<const std::int64_t> other_ids)
+      : keys_{keys, other_keys}, ids_{ids, other_ids} {}
+
+  bool ended() const { return at_[0] == keys_[0].size() && at_[1] == keys_[1].size(); }
+
+  // Which list it is in, and where.
+  std::pair<std::size_t, std::size_t> next() {
+    const std::size_t list =
+        at_[1] == keys_[1].size() || (at_[0] < keys_[0].size() && head(0) < head(1)) ? 0 : 1;
+    return {list, at_[list]++};
+  }
+
+ private:
+  Neighbor head(std::size_t list) const { return {keys_[list][at_[list]], ids_[list][at_[list]]}; }
+
+  std::array<std::span<const double>, 2> keys_;
+  std::array<std::span<const std::int64_t>, 2> ids_;
+  std::array<std::size_t, 2> at_{};
+};
+
+// The first k of both, for each query.
+Neighbors merged(const Neighbors& first, const Neighbors& second) {
+  Neighbors result = first;
+  const std::array<const Neighbors*, 2> lists{&first, &second};
+  for (std::int64_t query = 0; query < result.queries; ++query) {
+    const auto found = [&](const Neighbors& list) {
+      return static_cast<std::size_t>(list.counts[static_cast<std::size_t>(query)]);
+    };
+    Merge merge(first.keys_of(query).first(found(first)), first.ids_of(query).first(found(first)),
+                second.keys_of(query).first(found(second)),
+                second.ids_of(query).first(found(second)));
+    std::int64_t count = 0;
+    for (; count < result.k && !merge.ended(); ++count) {
+      const auto [list, i] = merge.next();
+      const auto slot = static_cast<std::size_t>(query * result.k + count);
+      result.ids[slot] = lists[list]->ids_of(query)[i];
+      result.keys[slot] = lists[list]->keys_of(query)[i];
+      result.distances[slot] = lists[list]->distances_of(query)[i];
+    }
+    result.counts[static_cast<std::size_t>(query)] = count;
+  }
+  return result;
+}
+
+// All of both, for each query.
+Ranges merged(const Ranges& first, const Ranges& second) {
+  Ranges result;
+  result.offsets.push_back(0);
+  const std::array<const Ranges*, 2> lists{&first, &second};
+  for (std::size_t query = 0; query + 1 < first.offsets.size(); ++query) {
+    const auto part = [&](const Ranges& list, const auto& values) {
+      const auto begin = static_cast<std::size_t>(list.offsets[query]);
+      return std::span(values).subspan(begin,
+                                       static_cast<std::size_t>(list.offsets[query + 1]) - begin);
+    };
+    Merge merge(part(first, first.keys), part(first, first.ids), part(second, second.keys),
+                part(second, second.ids));
+    while (!merge.ended()) {
+      const auto [list, i] = merge.next();
+      const Ranges& from = *lists[list];
+      result.ids.push_back(part(from, from.ids)[i]);
+      result.keys.push_back(part(from, from.keys)[i]);
+      result.distances.push_back(part(from, from.distances)[i]);
+    }
+    result.offsets.push_back(std::ssize(result.ids));
+  }
+  return result;
+}
+
+class Flat final : public Family {
+ public:
+  explicit Flat(const IndexSpec& spec) : metric_(spec.metric) {}
+
+  Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
+                   const Context& context) const override {
+    return all_parts<Neighbors>(
+        queries, parts, context, [&](const AskedPart& part, const Context& own) {
+          return knn(queries, part.view.rows(),
+                     {.k = k, .metric = metric_, .filter = part.filter(), .ids = part.view.ids()},
+                     own);
+        });
+  }
+
+  Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
+                const Context& context) const override {
+    return all_parts<Ranges>(queries, parts, context,
+                             [&](const AskedPart& part, const Context& own) {
+                               return nearfield::within(queries, part.view.rows(),
+                                                        {.radius = radius,
+                                                         .metric = metric_,
+                                                         .filter = part.filter(),
+                                                         .ids = part.view.ids()},
+                                                        own);
+                             });
+  }
+
+ private:
+  // At least one part, which may be empty.
+  template <class Result, class Search>
+  static Result all_parts(MatrixView queries, std::span<const AskedPart> parts,
+                          const Context& context, const Search& search) {
+    PartByPart run(queries, parts, context);
+    Result result = search(parts.front(), run.context());
+    for (const AskedPart& part : parts.subspan(1)) {
+      run.end_part(part);
+      const Result other = search(part, run.context());
+      Stats stats = result.stats;
+      add_stats(other.stats, stats);
+      const bool exact = result.exact && other.exact;
+      result = merged(result, other);
+      result.stats = std::move(stats);
+      result.exact = exact;
+    }
+    return result;
+  }
+
+  MetricSpec metric_;
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_flat(const IndexSpec& spec) { return std::make_unique<Flat>(spec); }
+
+}  // namespace nearfield

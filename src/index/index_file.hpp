@@ -1,0 +1,35 @@
+// An index as a file: tensors of vectors and ids, and what it is in the metadata.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <nearfield/index.hpp>
+#include <nearfield/output_file.hpp>
+
+#include "core/monitor.hpp"
+#include "index/part.hpp"
+
+namespace nearfield {
+
+// What an index has beside its parts.
+struct IndexHead {
+  IndexSpec spec;
+  std::int64_t next_id = 0;
+};
+
+struct OpenedIndex {
+  IndexHead head;
+  std::shared_ptr<Part> part;
+};
+
+// Checks all that can be checked without reading a tensor.
+OpenedIndex open_index_file(const std::string& path, const OpenOptions& options);
+
+// The live rows of the parts. Does not commit.
+void write_index_file(OutputFile& out, const IndexHead& head, std::span<const PartView> parts,
+                      Monitor& monitor);
+
+}  // namespace nearfield

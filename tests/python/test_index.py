@@ -1,0 +1,187 @@
+"""Vectors that are kept under ids."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfield as nf
+
+
+def _vectors(rows: int, cols: int = 8, seed: int = 0, dtype: str = "float32") -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 50, size=(rows, cols)).astype(dtype)
+
+
+def _index(vectors: np.ndarray, ids: object = None, **options: object) -> nf.Index:
+    index = nf.Index(dim=vectors.shape[1], dtype=vectors.dtype, **options)  # type: ignore[arg-type]
+    index.add(vectors, ids)  # type: ignore[arg-type]
+    return index
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "l1"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "uint8"])
+def test_answers_are_those_of_knn(metric: str, dtype: str) -> None:
+    vectors = _vectors(400, dtype=dtype)
+    index = _index(vectors, metric=metric)
+    expected = nf.knn(vectors[:30], vectors, 7, metric)
+    found = index.search(vectors[:30], k=7)
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.keys, expected.keys)
+    assert found.exact
+    radius = float(expected.distances[0, 3])
+    np.testing.assert_array_equal(
+        index.within(vectors[:3], radius).ids, nf.within(vectors[:3], vectors, radius, metric).ids
+    )
+
+
+def test_ties_are_by_id() -> None:
+    index = _index(np.zeros((4, 2), np.float32), [9, 3, -7, 5])
+    assert index.search(np.zeros((1, 2), np.float32), k=3).ids.tolist() == [[-7, 3, 5]]
+
+
+def test_ids_are_kept() -> None:
+    vectors = _vectors(6)
+    index = nf.Index("flat", dim=8, dtype="float32")
+    assert index.add(vectors[:2]).tolist() == [0, 1]
+    assert index.add(vectors[2:4], ids=[100, 50]).tolist() == [100, 50]
+    assert index.add(vectors[4:5]).tolist() == [101]
+    assert index.remove([101, 777]) == 1
+    assert index.add(vectors[5:6]).tolist() == [102]
+    assert sorted(index.ids.tolist()) == [0, 1, 50, 100, 102]
+    assert 50 in index
+    assert 101 not in index
+    assert len(index) == 5
+    np.testing.assert_array_equal(index.get([50, 0]), vectors[[3, 0]])
+    assert index.upsert(vectors[:2], ids=np.array([50, 60], np.int32)) == 1
+    np.testing.assert_array_equal(index.get(range(50, 61, 10)), vectors[:2])
+
+
+def test_what_is_refused_changes_nothing() -> None:
+    index = _index(_vectors(3))
+    with pytest.raises(nf.InvalidArgumentError, match="the id 1 is in the index already"):
+        index.add(_vectors(2), ids=[7, 1])
+    with pytest.raises(nf.InvalidArgumentError, match="the id 7 is given to more than one"):
+        index.upsert(_vectors(2), ids=[7, 7])
+    with pytest.raises(nf.InvalidArgumentError, match='the id -1 stands for "not found"'):
+        index.add(_vectors(1), ids=[-1])
+    with pytest.raises(nf.InvalidArgumentError, match="there are 3 ids for 2 vectors"):
+        index.add(_vectors(2), ids=[7, 8, 9])
+    with pytest.raises(nf.InvalidArgumentError, match="8 columns of f32, the vectors have 5"):
+        index.add(_vectors(2, 5))
+    with pytest.raises(nf.InvalidArgumentError, match="the id 5 is not in the index"):
+        index.get([0, 5])
+    with pytest.raises(nf.InvalidArgumentError, match="ids has dtype float64"):
+        index.remove(np.zeros(2))
+    with pytest.raises(nf.InvalidArgumentError, match="only and without"):
+        index.search(_vectors(1), only=[1], without=[2])
+    with pytest.raises(nf.InvalidArgumentError, match="there is no index 'tree': there are flat"):
+        nf.Index("tree", dim=3)
+    with pytest.raises(nf.InvalidArgumentError, match="dtype is 'complex64'"):
+        nf.Index(dim=3, dtype="complex64")
+    assert index.ids.tolist() == [0, 1, 2]
+
+
+def test_filters_are_of_ids() -> None:
+    vectors = _vectors(200)
+    index = _index(vectors, np.arange(200) * 3)
+    allowed = [6, 9, 300, 5]  # 5 is none
+    rows = [2, 3, 100]
+    expected = nf.knn(vectors[:4], vectors[rows], 3)
+    found = index.search(vectors[:4], k=3, only=allowed)
+    np.testing.assert_array_equal(found.ids, np.array(rows)[expected.ids] * 3)
+    without = index.search(vectors[:4], k=1, without=(0, 3, 6, 9))
+    assert not set(without.ids.ravel()) & {0, 3, 6, 9}
+    assert (index.search(vectors[:2], k=2, only=[]).counts == 0).all()
+
+
+def test_bits_and_bfloat16() -> None:
+    packed = np.random.default_rng(0).integers(0, 256, size=(30, 2)).astype(np.uint8)
+    packed[:, 1] &= 0x0F
+    index = nf.Index(dim=12, dtype="bits", metric="hamming")
+    index.add(nf.bits(packed, 12))
+    got = index.get([3])
+    assert isinstance(got, nf.Bits)
+    assert got.nbits == 12
+    np.testing.assert_array_equal(got.packed, packed[3:4])
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    half = _vectors(5).astype(ml_dtypes.bfloat16)
+    index = _index(half)
+    assert index.dtype == "bf16"
+    np.testing.assert_array_equal(index.get([2]), half[2:3])
+
+
+def test_saved_and_opened(tmp_path: Path) -> None:
+    vectors = _vectors(500)
+    index = _index(vectors, metric="euclidean")
+    index.remove(range(0, 500, 7))
+    path = tmp_path / "things.nf"
+    index.save(path)
+    nf.verify_index(path)
+    with nf.Index.open(path) as opened:
+        assert repr(opened) == "Index('flat', size=428, dim=8, dtype='f32', metric='euclidean')"
+        assert opened.stats.mapped == opened.stats.nbytes > 0
+        np.testing.assert_array_equal(opened.search(vectors[:9]).ids, index.search(vectors[:9]).ids)
+        assert opened.add(vectors[:1]).tolist() == [500]
+        opened.remove([1])
+        assert opened.stats.parts == 2
+        assert len(opened) == 428
+    with pytest.raises(nf.InvalidArgumentError, match="the index is closed"):
+        len(opened)
+    assert len(nf.Index.open(path)) == 428  # the file stays as it was
+
+
+def test_any_reader_of_safetensors_opens_it(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    vectors = _vectors(33, 5)
+    _index(vectors, np.arange(33) + 1000).save(tmp_path / "a.nf")
+    tensors = safetensors.load_file(tmp_path / "a.nf")
+    np.testing.assert_array_equal(tensors["rows"], vectors)
+    np.testing.assert_array_equal(tensors["ids"], np.arange(33) + 1000)
+
+
+def test_changed_bytes_are_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.nf"
+    _index(_vectors(20)).save(path)
+    good = path.read_bytes()
+    path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    with pytest.raises(nf.CorruptFileError, match="id_table"):
+        nf.verify_index(path)
+    path.write_bytes(good[:-1])
+    with pytest.raises(nf.CorruptFileError):
+        nf.Index.open(path)
+    with pytest.raises(nf.FileError):
+        nf.Index.open(tmp_path / "none")
+
+
+def test_pickled() -> None:
+    vectors = _vectors(40)
+    index = _index(vectors, np.arange(40) - 100)
+    copy = pickle.loads(pickle.dumps(index))
+    np.testing.assert_array_equal(copy.search(vectors[:3]).ids, index.search(vectors[:3]).ids)
+    copy.remove([-100])
+    assert -100 in index
+
+
+def test_readers_beside_a_writer() -> None:
+    vectors = _vectors(50)
+    index = _index(vectors)
+    errors = []
+
+    def read() -> None:
+        for _ in range(50):
+            if (index.search(vectors[:2], k=200).counts % 50).any():
+                errors.append("half of a call")
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(20):
+        ids = index.add(vectors)
+        index.remove(ids)
+    for reader in readers:
+        reader.join()
+    assert not errors

@@ -1,0 +1,81 @@
+#include "search/seeds.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+#include <nearfield/knn.hpp>
+
+#include "tests/oracle/compare.hpp"
+#include "tests/oracle/data.hpp"
+#include "tests/oracle/oracle.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::int64_t kQueries = 40;
+constexpr std::int64_t kRows = 31 * 500;
+
+Matrix rows_of(DType dtype, std::int64_t rows, std::uint64_t seed) {
+  return data::make_matrix({data::Kind::gaussian, dtype, rows, 24, seed});
+}
+
+TEST(Seeds, AreTakenWhereTheySaveSomething) {
+  const Matrix rows = rows_of(DType::u8, kRows, 1);
+  EXPECT_FALSE(choose_sampling(rows, 0));
+  EXPECT_FALSE(choose_sampling(rows, 10));   // the sample's rank would be nearly as large
+  EXPECT_FALSE(choose_sampling(rows, 600));  // more than are sampled
+  const auto sampling = choose_sampling(rows, 150);
+  ASSERT_TRUE(sampling);
+  EXPECT_EQ(sampling->rows.rows(), 500);
+  EXPECT_EQ(sampling->rows.row(3), rows.row(93));
+  EXPECT_GT(sampling->rank, 150 / 31);
+  EXPECT_LT(sampling->rank, 150);
+}
+
+TEST(Seeds, SaveWhatWouldBeKeptOnTheWay) {
+  for (const DType dtype : {DType::u8, DType::f32}) {
+    const Matrix rows = rows_of(dtype, kRows, 1);
+    const Matrix queries = rows_of(dtype, kQueries, 2);
+    const KnnOptions options{.k = 150};
+    const Neighbors found = knn(queries, rows, options);
+    EXPECT_EQ(oracle::difference(found, oracle::knn(queries, rows, options)), "");
+    EXPECT_EQ(found.stats.pairs_considered, kQueries * kRows);
+    const Neighbors without = knn(queries, rows, options, {.memory_limit = 1 << 30});
+    EXPECT_LT(found.stats.pairs_verified, without.stats.pairs_verified * 9 / 10)
+        << to_string(dtype);
+  }
+}
+
+// Those that are sampled are near and all others far, so that every guess is too low.
+TEST(Seeds, ThatMislead) {
+  const Matrix queries = rows_of(DType::u8, kQueries, 2);
+  Matrix rows = rows_of(DType::u8, kRows, 1);
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    if (row % 31 != 0) {
+      std::memset(rows.row(row), 200 + static_cast<int>(row % 50), 24);
+    } else {
+      std::memcpy(rows.row(row), queries.row(row % kQueries), 24);
+    }
+  }
+  const KnnOptions options{.k = 499};
+  const Neighbors found = knn(queries, rows, options);
+  EXPECT_EQ(oracle::difference(found, oracle::knn(queries, rows, options)), "");
+  // Without guesses, each row once; with them, some of the sample, few, and all again.
+  EXPECT_GT(found.stats.pairs_verified,
+            knn(queries, rows, options, {.memory_limit = 1 << 30}).stats.pairs_verified);
+}
+
+TEST(Seeds, OfQueriesAndRowsThatAreNotFinite) {
+  const Matrix rows = data::make_matrix({data::Kind::with_non_finite, DType::f32, kRows, 24, 1});
+  const Matrix queries =
+      data::make_matrix({data::Kind::with_non_finite, DType::f32, kQueries, 24, 3});
+  for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product, Metric::cosine}) {
+    const KnnOptions options{.k = 150, .metric = metric};
+    EXPECT_EQ(oracle::difference(knn(queries, rows, options), oracle::knn(queries, rows, options)),
+              "");
+  }
+}
+
+}  // namespace
+}  // namespace nearfield
