@@ -1,6 +1,8 @@
 // The commands of indexes: files of vectors under ids, which change.
 #include "index_commands.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -18,6 +20,7 @@
 #include "json.hpp"
 #include "names.hpp"
 #include "options.hpp"
+#include "output_path.hpp"
 #include "report.hpp"
 #include "result_files.hpp"
 #include "row_pieces.hpp"
@@ -73,11 +76,23 @@ std::vector<std::int64_t> read_ids_of(const std::string& path, std::int64_t expe
   return table.ids;
 }
 
+// Between pieces of a file nobody else would notice.
+void check_each_once(const std::string& path, std::vector<std::int64_t> ids) {
+  std::ranges::sort(ids);
+  if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: holds the id {} twice", path, *twice));
+  }
+}
+
 // Piece by piece: a file need not fit into memory beside the index.
 void add_vectors(const IndexArguments& args, const RowSource& vectors, Index& index,
                  const Context& context) {
   std::vector<std::int64_t> ids;
-  if (!args.ids.empty()) ids = read_ids_of(args.ids, vectors.rows());
+  if (!args.ids.empty()) {
+    ids = read_ids_of(args.ids, vectors.rows());
+    check_each_once(args.ids, ids);
+  }
   for_each_piece(vectors, {0, vectors.rows()}, args.quiet,
                  [&](const Matrix& piece, std::int64_t first) {
                    if (ids.empty()) {
@@ -174,6 +189,7 @@ Matrix read_queries(const IndexSearchArguments& args, const IndexSpec& spec) {
 }
 
 void run_search(const IndexSearchArguments& args) {
+  if (args.radius) check_offsets(args.output);
   check_outputs(args.output, {args.queries, args.index, args.only + args.without, {}}, Mode::run);
   const Index index = Index::open(args.index);
   const Matrix queries = read_queries(args, index.spec());
@@ -253,6 +269,8 @@ void add_changed_output(CLI::App& app, IndexArguments& args) {
 void run_with(CLI::App& command, const std::shared_ptr<IndexArguments>& args,
               void (*run)(const IndexArguments&)) {
   command.callback([args, run] {
+    const std::array output{OutputPath{"--output", {}, args->output}};
+    check_output_paths(output, std::array{args->vectors, args->ids});
     if (args->output.empty()) args->output = args->index;
     run(*args);
   });
@@ -285,8 +303,10 @@ void add_add(CLI::App& app) {
   const auto args = std::make_shared<IndexArguments>();
   add_index(command, args->index);
   add_vector_options(command, *args);
-  command.add_flag("--replace", args->replace,
-                   "With --ids: replace the vectors that are there under these ids");
+  command
+      .add_flag("--replace", args->replace,
+                "With --ids: replace the vectors that are there under these ids")
+      ->needs(command.get_option("--ids"));
   add_changed_output(command, *args);
   command.footer(help_footer("more vectors", "nearfield add --index b.nf --vectors q.fbin"));
   run_with(command, args, run_add);
@@ -329,11 +349,12 @@ void add_search(CLI::App& app) {
       ->group(kInput)
       ->excludes(only);
   add_k(command, args->k);
-  add_radius(command, args->radius);
+  add_radius(command, args->radius)->excludes(command.get_option("-k"));
   add_run_options(command, args->run);
   add_result_files(command, args->output, "nearest first, -1 where there is none");
   add_output_file(command, args->output.offsets,
                   "With --radius: where the ids of each query begin");
+  command.get_option("--offsets")->needs(command.get_option("--radius"));
   add_report_options(command, args->output);
   command.footer(
       help_footer("the 10 nearest of each query",

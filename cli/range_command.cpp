@@ -15,16 +15,6 @@ struct RangeArguments : SearchArguments<WithinOptions> {
   std::optional<double> radius;  // always given when the command runs
 };
 
-// Ids of all queries in one column: without the offsets nobody knows whose they are.
-void check_offsets(const OutputOptions& output) {
-  const bool column =
-      output.distances.given() || (output.ids.given() && !output.ids.ends_in(".csv"));
-  if (column && !output.offsets.given()) {
-    throw CLI::RequiredError(
-        "--offsets, which says where each query begins (or --output as a .csv, which needs none)");
-  }
-}
-
 void run_range(const RangeArguments& args, Mode mode) {
   check_offsets(args.output);
   check_outputs(args.output, args.input, mode);

@@ -53,6 +53,15 @@ void check_distances_fit(const OutputPath& distances, std::int64_t k) {
   }
 }
 
+void check_offsets(const OutputOptions& output) {
+  const bool column =
+      output.distances.given() || (output.ids.given() && !output.ids.ends_in(".csv"));
+  if (column && !output.offsets.given()) {
+    throw CLI::RequiredError(
+        "--offsets, which says where each query begins (or --output as a .csv, which needs none)");
+  }
+}
+
 void write_results(const OutputOptions& output, const Neighbors& found) {
   if (output.ids.ends_in(".csv")) {
     write_csv(output.ids.path, found);

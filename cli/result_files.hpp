@@ -14,6 +14,9 @@ namespace nearfield::cli {
 void check_ids_fit(const OutputPath& ids, std::int64_t rows);
 void check_distances_fit(const OutputPath& distances, std::int64_t k);
 
+// Ids of all queries in one column: without the offsets nobody knows whose they are.
+void check_offsets(const OutputOptions& output);
+
 void write_results(const OutputOptions& output, const Neighbors& found);
 void write_results(const OutputOptions& output, const Ranges& found);
 void write_results(const OutputOptions& output, const Pairs& found);

@@ -16,14 +16,6 @@
 
 namespace nearfield {
 
-enum class IndexFamily : std::uint8_t {
-#define NEARFIELD_INDEX(name, text) name,
-#include <nearfield/indexes.def>
-#undef NEARFIELD_INDEX
-};
-
-std::string_view to_string(IndexFamily family);
-
 // What an index is made of. `family` may carry parameters: "flat".
 struct IndexSpec {
   std::string family = "flat";

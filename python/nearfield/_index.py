@@ -129,12 +129,9 @@ class Index:
         with running(copies, timeout=timeout) as run:
             return self._core.upsert(rows, given, run)
 
-    def remove(self, ids: IdsLike, *, timeout: float | None = None) -> int:
+    def remove(self, ids: IdsLike) -> int:
         """Removes what is there under these ids. How many there were."""
-        copies = Copies(True)
-        given = _take_ids(ids, copies)
-        with running(copies, timeout=timeout) as run:
-            return self._core.remove(given, run)
+        return self._core.remove(_take_ids(ids, Copies(True)))
 
     def compact(self, *, timeout: float | None = None) -> None:
         """Gives back the room of what was removed, by a copy of the rest."""

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -97,6 +98,37 @@ nb::tuple within(const KeptIndex& kept, const Rows& queries, double radius,
   }));
 }
 
+std::int64_t remove(KeptIndex& kept, const Ids& ids) {
+  const std::shared_ptr<Index> index = kept.get();
+  const nb::gil_scoped_release released;
+  return index->remove(view_of(ids));
+}
+
+// A writer may be at work, or a page not in memory: others go on meanwhile.
+bool contains(const KeptIndex& kept, std::int64_t id) {
+  const std::shared_ptr<Index> index = kept.get();
+  const nb::gil_scoped_release released;
+  return index->contains(id);
+}
+
+nb::object get(const KeptIndex& kept, const Ids& ids) {
+  const std::shared_ptr<Index> index = kept.get();
+  Matrix rows = [&] {
+    const nb::gil_scoped_release released;
+    return index->get(view_of(ids));
+  }();
+  return take(std::move(rows));
+}
+
+nb::object ids(const KeptIndex& kept) {
+  const std::shared_ptr<Index> index = kept.get();
+  std::vector<std::int64_t> all = [&] {
+    const nb::gil_scoped_release released;
+    return index->ids();
+  }();
+  return take(std::move(all));
+}
+
 nb::dict stats(const KeptIndex& kept) {
   const IndexStats stats = kept.get()->stats();
   nb::dict fields;
@@ -118,14 +150,15 @@ nb::tuple spec(const KeptIndex& kept) {
 void bind_index(nb::module_& module) {
   nb::class_<KeptIndex>(module, "Index")
       .def(nb::init<std::string, std::string_view, std::int64_t, std::string_view>())
-      .def_static("open", [](const nb::bytes& path) { return KeptIndex(Index::open(text(path))); })
+      .def_static("open",
+                  [](const nb::bytes& path) {
+                    const std::string name = text(path);
+                    const nb::gil_scoped_release released;
+                    return KeptIndex(Index::open(name));
+                  })
       .def("add", add, nb::arg("vectors"), nb::arg("ids").none(), nb::arg("run"))
       .def("upsert", upsert)
-      .def("remove",
-           [](KeptIndex& kept, const Ids& ids, const Run& settings) {
-             return run(kept, settings,
-                        [&](Index& index, const Context&) { return index.remove(view_of(ids)); });
-           })
+      .def("remove", remove)
       .def("compact",
            [](KeptIndex& kept, const Run& settings) {
              run(kept, settings, [](Index& index, const Context& context) {
@@ -141,11 +174,9 @@ void bind_index(nb::module_& module) {
                return Done();
              });
            })
-      .def("contains",
-           [](const KeptIndex& kept, std::int64_t id) { return kept.get()->contains(id); })
-      .def("get", [](const KeptIndex& kept,
-                     const Ids& ids) { return take(kept.get()->get(view_of(ids))); })
-      .def("ids", [](const KeptIndex& kept) { return take(kept.get()->ids()); })
+      .def("contains", contains)
+      .def("get", get)
+      .def("ids", ids)
       .def("size", [](const KeptIndex& kept) { return kept.get()->size(); })
       .def("search", search, nb::arg("queries"), nb::arg("k"), nb::arg("only").none(),
            nb::arg("without").none(), nb::arg("run"))

@@ -20,10 +20,6 @@ constexpr std::array kFamilies{
 
 }  // namespace
 
-std::string_view to_string(IndexFamily family) {
-  return kFamilies[static_cast<std::size_t>(family)].name;
-}
-
 std::unique_ptr<Family> make_family(const IndexSpec& spec) {
   std::string known;
   for (const FamilyInfo& family : kFamilies) {

@@ -8,7 +8,6 @@
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
-#include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "index/family.hpp"
 #include "index/index_file.hpp"
@@ -33,8 +32,9 @@ void check_spec(const IndexSpec& spec) {
 
 void check_vectors(MatrixView vectors, const IndexSpec& spec) {
   if (vectors.dtype() != spec.dtype || (vectors.cols() != spec.cols && vectors.rows() > 0)) {
-    fail(ErrorCode::invalid_argument, "the index has {} columns of {}, the vectors have {} of {}",
-         spec.cols, to_string(spec.dtype), vectors.cols(), to_string(vectors.dtype()));
+    fail(ErrorCode::invalid_argument,
+         "the index has {} columns of {}, the vectors have {} of {}: convert them", spec.cols,
+         to_string(spec.dtype), vectors.cols(), to_string(vectors.dtype()));
   }
   check_rows(vectors, 0, "vectors", false);
 }
@@ -133,6 +133,11 @@ Index::Index(IndexSpec spec) {
 
 Index Index::open(const std::string& path, const OpenOptions& options) {
   OpenedIndex opened = open_index_file(path, options);
+  try {
+    check_spec(opened.head.spec);
+  } catch (const Error& error) {
+    fail(ErrorCode::corrupt_file, "{}: {}", path, error.what());
+  }
   auto impl = std::make_unique<Impl>(std::move(opened.head.spec), Parts(std::move(opened.part)));
   impl->next_id = opened.head.next_id;
   return Index(std::move(impl));
@@ -183,6 +188,15 @@ std::int64_t Index::add(MatrixView vectors, const Context& context) {
   }
   std::vector<std::int64_t> ids(static_cast<std::size_t>(vectors.rows()));
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = first + static_cast<std::int64_t>(i);
+  // Where next_id comes from a file that was changed, they may be in use.
+  for (const std::int64_t id : ids) {
+    if (impl_->parts.find(id)) {
+      fail(ErrorCode::corrupt_file,
+           "the index says that ids from {} on were never used, and {} is in it: its file was "
+           "changed",
+           first, id);
+    }
+  }
   impl_->append(vectors, ids, context);
   return first;
 }
@@ -198,9 +212,7 @@ std::int64_t Index::upsert(MatrixView vectors, std::span<const std::int64_t> ids
 std::int64_t Index::remove(std::span<const std::int64_t> ids) {
   const std::lock_guard writing(impl_->writing);
   const std::lock_guard state(impl_->state);
-  std::int64_t removed = 0;
-  for (const std::int64_t id : ids) removed += impl_->parts.remove(id) ? 1 : 0;
-  return removed;
+  return impl_->parts.remove(ids);
 }
 
 void Index::compact(const Context& context) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <utility>
 
@@ -144,8 +143,8 @@ class Opening {
   std::int64_t read_slots(std::int64_t rows) const {
     const TensorEntry& table = file_->tensor(kIdTable);
     const std::int64_t slots = table.shape.empty() ? 0 : table.shape[0];
-    if (!std::has_single_bit(static_cast<std::uint64_t>(slots)) || slots <= rows) {
-      reject("has a table of {} slots for {} ids, not a larger power of two", slots, rows);
+    if (slots != id_table_size(rows)) {
+      reject("has a table of {} slots for {} ids, not of {}", slots, rows, id_table_size(rows));
     }
     return slots;
   }
@@ -241,6 +240,11 @@ OpenedIndex open_index_file(const std::string& path, const OpenOptions& options)
 void write_index_file(OutputFile& out, const IndexHead& head, std::span<const PartView> parts,
                       Monitor& monitor) {
   const std::vector<std::int64_t> ids = live_ids(parts);
+  if (std::ssize(ids) > kMostPartRows) {
+    fail(ErrorCode::unsupported,
+         "a file holds at most {} vectors, and the index has {}: save parts", kMostPartRows,
+         ids.size());
+  }
   const std::vector<std::uint32_t> table = table_of(ids);
   const std::int64_t rows = std::ssize(ids);
   const IndexSpec& spec = head.spec;

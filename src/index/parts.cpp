@@ -76,6 +76,10 @@ const std::byte* Parts::row(Place place) const {
 
 std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capacity,
                                   const Monitor& monitor) const {
+  if (capacity > kMostPartRows) {
+    fail(ErrorCode::unsupported, "a part holds at most {} vectors, and {} are to be in one",
+         kMostPartRows, capacity);
+  }
   auto copy = std::make_shared<Part>(dtype_, cols_, capacity);
   std::int64_t to = 0;
   for (const Held& held : parts) {
@@ -159,12 +163,20 @@ void Parts::drop(Place place) {
   --live_;
 }
 
-bool Parts::remove(std::int64_t id) {
-  const auto place = find(id);
-  if (!place) return false;
-  parts_[place->part].make_live();
-  drop(*place);
-  return true;
+std::int64_t Parts::remove(std::span<const std::int64_t> ids) {
+  std::vector<Place> places;
+  for (const std::int64_t id : ids) {
+    if (const auto place = find(id)) places.push_back(*place);
+  }
+  for (const Place& place : places) parts_[place.part].make_live();
+  // Nothing throws from here on: all of it is seen, or nothing.
+  std::int64_t removed = 0;
+  for (const Place& place : places) {
+    if (!parts_[place.part].lives(place.row)) continue;  // its id is given twice
+    drop(place);
+    ++removed;
+  }
+  return removed;
 }
 
 void Parts::replace_all(std::shared_ptr<Part> part) {

@@ -51,8 +51,8 @@ class Parts {
   // From here on they are there, and what their ids led to before is not. How many that was.
   std::int64_t publish(const Appended& appended);
 
-  // False if it is not there.
-  bool remove(std::int64_t id);
+  // How many were there.
+  std::int64_t remove(std::span<const std::int64_t> ids);
 
   // All live rows in one part, in their order.
   std::shared_ptr<Part> gathered(const Monitor& monitor) const {

@@ -68,7 +68,10 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool start_array(std::size_t) override {
-    if (depth_ != 2 || in_array_ || (field_ != "shape" && field_ != "data_offsets")) unexpected();
+    if (depth_ != 2 || name_ == kMetadata || in_array_ ||
+        (field_ != "shape" && field_ != "data_offsets")) {
+      unexpected();
+    }
     in_array_ = true;
     return true;
   }
@@ -159,7 +162,12 @@ void check_places(const std::string& path, const std::vector<TensorEntry>& tenso
            path, tensor.name, tensor.begin, tensor.end, data_bytes, end);
     }
     end = tensor.end;
-    const std::int64_t bytes = bytes_of(tensor.type, tensor.shape);
+    std::int64_t bytes = 0;
+    try {
+      bytes = bytes_of(tensor.type, tensor.shape);
+    } catch (const Error& error) {
+      fail(ErrorCode::corrupt_file, "{}: tensor '{}': {}", path, tensor.name, error.what());
+    }
     if (bytes != end - tensor.begin) {
       fail(ErrorCode::corrupt_file,
            "{}: tensor '{}' of shape [{}] and type {} takes {} bytes, not {}", path, tensor.name,

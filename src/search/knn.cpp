@@ -40,6 +40,10 @@ struct Question {
   const Tuning& tuning;
 };
 
+// Of a query whose sample had too few rows to guess by. A limit may be -infinity: the key of a
+// product that overflows.
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
 // Queries that are searched again, at a time: so many that their rows and results take this.
 constexpr std::int64_t kAgainBytes = 16 << 20;
 
@@ -148,7 +152,7 @@ void search_again(const Question& question, std::span<const double> limits, Neig
   std::vector<std::int64_t> unfinished;
   for (std::int64_t query = 0; query < result.queries; ++query) {
     const auto i = static_cast<std::size_t>(query);
-    if (result.counts[i] < result.k && std::isfinite(limits[i])) unfinished.push_back(query);
+    if (result.counts[i] < result.k && limits[i] < kNoLimit) unfinished.push_back(query);
   }
   const MatrixView queries = question.queries.in_memory().value();
   const std::int64_t at_once = again_at_once(question);
@@ -224,7 +228,7 @@ Plan plan_knn(const RowSource& queries, const RowSource& base, const KnnOptions&
 
 std::vector<Neighbor> last_of(const Neighbors& found) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  constexpr Neighbor kBeforeAll{-kInfinity, -1};
+  constexpr Neighbor kBeforeAll{-kInfinity, std::numeric_limits<std::int64_t>::min()};
   constexpr Neighbor kAfterAll{kInfinity, std::numeric_limits<std::int64_t>::max()};
   if (found.k == 0) return std::vector(static_cast<std::size_t>(found.queries), kBeforeAll);
   std::vector<Neighbor> last;

@@ -53,8 +53,24 @@ class Indexes(CommandLine):
         self.run_well("search", "--index", "c.nf", "--queries", "q.fbin", "-k", "1", "--output",
                       "i.ibin")
         # The queries are there under the next numbers; a row that is equal has the smaller id.
-        for i, [found] in enumerate(read_bin(self.path("i.ibin"), "i")):
-            self.assertTrue(found == rows + i or found < rows + i)
+        left = {i: row for i, row in enumerate([*self.BASE, *self.QUERIES]) if i > 2}
+        self.assertEqual(read_bin(self.path("i.ibin"), "i"),
+                         [[min(i for i, row in left.items() if row == query)]
+                          for query in self.QUERIES])
+
+    def test_options_that_would_do_nothing_are_refused(self):
+        self.build()
+        search = ["search", "--index", "b.nf", "--queries", "q.fbin", "--output"]
+        self.run_badly(*search, "i.csv", "-k", "2", "--radius", "3", code=2, says=["--radius", "-k"])
+        self.run_badly(*search, "i.ibin", "--offsets", "o.ibin", code=2, says=["--radius"])
+        self.run_badly(*search, "i.ibin", "--radius", "3", code=2, says=["--offsets"])
+        self.run_badly("add", "--index", "b.nf", "--vectors", "q.fbin", "--replace", code=2,
+                       says=["--ids"])
+        self.run_badly("build", "--vectors", "b.fbin", "--output", "b.fbin", code=2,
+                       says=["b.fbin"])
+        self.write_ids("twice.ibin", [5] * len(self.QUERIES))
+        self.run_badly("add", "--index", "b.nf", "--vectors", "q.fbin", "--ids", "twice.ibin",
+                       code=1, says=["twice.ibin", "5"])
 
     def test_filters(self):
         self.build()

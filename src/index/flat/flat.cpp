@@ -148,9 +148,10 @@ class Flat final : public Family {
                           const Context& context, const Search& search) {
     PartByPart run(queries, parts, context);
     Result result = search(parts.front(), run.context());
+    run.end_part(parts.front());
     for (const AskedPart& part : parts.subspan(1)) {
-      run.end_part(part);
       const Result other = search(part, run.context());
+      run.end_part(part);
       Stats stats = result.stats;
       add_stats(other.stats, stats);
       const bool exact = result.exact && other.exact;

@@ -66,6 +66,24 @@ TEST(Seeds, ThatMislead) {
             knn(queries, rows, options, {.memory_limit = 1 << 30}).stats.pairs_verified);
 }
 
+// Of 25 rows the product overflows, so that their keys and the guess are -infinity, and 25 are too
+// few.
+TEST(Seeds, ThatAreInfinite) {
+  Matrix rows(DType::f64, kRows, 2);
+  Matrix queries(DType::f64, kQueries, 2);
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    const double value = row % (31 * 20) == 0 ? 1e200 : static_cast<double>(row % 97) * 1e90;
+    std::memcpy(rows.row(row), &value, sizeof(value));
+  }
+  for (std::int64_t query = 0; query < kQueries; ++query) {
+    const double value = 1e200;
+    std::memcpy(queries.row(query), &value, sizeof(value));
+  }
+  const KnnOptions options{.k = 150, .metric = Metric::inner_product};
+  EXPECT_EQ(oracle::difference(knn(queries, rows, options), oracle::knn(queries, rows, options)),
+            "");
+}
+
 TEST(Seeds, OfQueriesAndRowsThatAreNotFinite) {
   const Matrix rows = data::make_matrix({data::Kind::with_non_finite, DType::f32, kRows, 24, 1});
   const Matrix queries =
