@@ -217,6 +217,7 @@ std::int64_t Index::remove(std::span<const std::int64_t> ids) {
 
 void Index::compact(const Context& context) {
   const std::lock_guard writing(impl_->writing);
+  if (impl_->parts.size() == 1 && impl_->parts.removed() == 0) return;
   const Monitor monitor(context, impl_->parts.live());
   std::shared_ptr<Part> all = impl_->parts.gathered(monitor);
   const std::lock_guard state(impl_->state);

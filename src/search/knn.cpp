@@ -77,16 +77,16 @@ std::optional<Sampling> sampling_of(const Question& question) {
   const auto base = question.base.in_memory();
   if (!base || !question.queries.in_memory() || question.context.memory_limit ||
       options.exclude_self || !options.after.empty() ||
-      options.filter.kind() != RowFilter::Kind::all ||
       question.queries.rows() < question.tuning.tiles.least_queries ||
       base->cols() != question.queries.cols() || !has_filter(question)) {
     return std::nullopt;
   }
-  return choose_sampling(*base, options.k);
+  return choose_sampling(*base, options.filter, options.k);
 }
 
 KnnOptions in_sample(KnnOptions options, const Sampling& sampling) {
   options.k = sampling.rank;
+  options.filter = sampling.filter();
   options.check_finite = false;  // the whole is looked at for that
   options.ids = {};              // only keys are asked for
   return options;

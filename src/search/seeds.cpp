@@ -1,6 +1,9 @@
 #include "search/seeds.hpp"
 
 #include <cmath>
+#include <span>
+
+#include "core/checked.hpp"
 
 namespace nearfield {
 namespace {
@@ -20,11 +23,28 @@ constexpr double kPairsOfAKeptRow = 128;
 // Rows that a search keeps which begins without a threshold.
 double kept_of(double rows, double k) { return k * (1 + std::log(rows / k)); }
 
+// Those of the rows that are sampled.
+std::vector<std::uint64_t> sampled_bits(std::span<const std::uint64_t> words,
+                                        std::int64_t sampled) {
+  if (words.empty()) return {};
+  std::vector<std::uint64_t> bits(static_cast<std::size_t>(divide_up(sampled, 64)));
+  for (std::int64_t i = 0; i < sampled; ++i) {
+    const std::int64_t row = i * kOneOf;
+    const std::uint64_t bit = words[static_cast<std::size_t>(row / 64)] >> (row % 64) & 1;
+    bits[static_cast<std::size_t>(i / 64)] |= bit << (i % 64);
+  }
+  return bits;
+}
+
 }  // namespace
 
-std::optional<Sampling> choose_sampling(MatrixView base, std::int64_t k) {
+std::optional<Sampling> choose_sampling(MatrixView base, const RowFilter& filter, std::int64_t k) {
   const std::int64_t sampled = base.rows() / kOneOf;
-  if (k < 1 || sampled < k) return std::nullopt;
+  if (k < 1 || sampled < k || filter.kind() == RowFilter::Kind::list) return std::nullopt;
+  // Too few words are an error, which the search itself words.
+  if (!filter.words().empty() && std::ssize(filter.words()) < divide_up(base.rows(), 64)) {
+    return std::nullopt;
+  }
   const double expected = static_cast<double>(k) / kOneOf;
   const double rank = std::ceil(expected + kDeviations * std::sqrt(expected) + kMoreRanks);
   const auto rows = static_cast<double>(sampled);
@@ -33,6 +53,7 @@ std::optional<Sampling> choose_sampling(MatrixView base, std::int64_t k) {
       kept_of(rows * kOneOf, static_cast<double>(k)) - kept_of(rows, rank) - rank * kOneOf;
   if (saved * kPairsOfAKeptRow < rows) return std::nullopt;
   return Sampling{{base.row(0), base.dtype(), sampled, base.cols(), base.stride_bytes() * kOneOf},
+                  sampled_bits(filter.words(), sampled),
                   static_cast<std::int64_t>(rank)};
 }
 

@@ -18,11 +18,14 @@ namespace nearfield {
 
 struct Sampling {
   MatrixView rows;
-  std::int64_t rank;  // among them, of the row whose key is the guess
+  std::vector<std::uint64_t> allowed;  // a bit for each of them, or empty
+  std::int64_t rank;                   // among them, of the row whose key is the guess
+
+  RowFilter filter() const { return allowed.empty() ? RowFilter() : RowFilter::bitset(allowed); }
 };
 
-// Empty where it would save less than it costs.
-std::optional<Sampling> choose_sampling(MatrixView base, std::int64_t k);
+// Empty where it would save less than it costs, and for a list of rows.
+std::optional<Sampling> choose_sampling(MatrixView base, const RowFilter& filter, std::int64_t k);
 
 // Of each query, the key of that rank: those of a search for so many in the sample.
 std::vector<double> guessed_limits(const Neighbors& in_sample);

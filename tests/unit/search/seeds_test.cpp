@@ -22,10 +22,10 @@ Matrix rows_of(DType dtype, std::int64_t rows, std::uint64_t seed) {
 
 TEST(Seeds, AreTakenWhereTheySaveSomething) {
   const Matrix rows = rows_of(DType::u8, kRows, 1);
-  EXPECT_FALSE(choose_sampling(rows, 0));
-  EXPECT_FALSE(choose_sampling(rows, 10));   // the sample's rank would be nearly as large
-  EXPECT_FALSE(choose_sampling(rows, 600));  // more than are sampled
-  const auto sampling = choose_sampling(rows, 150);
+  EXPECT_FALSE(choose_sampling(rows, {}, 0));
+  EXPECT_FALSE(choose_sampling(rows, {}, 10));   // the sample's rank would be nearly as large
+  EXPECT_FALSE(choose_sampling(rows, {}, 600));  // more than are sampled
+  const auto sampling = choose_sampling(rows, {}, 150);
   ASSERT_TRUE(sampling);
   EXPECT_EQ(sampling->rows.rows(), 500);
   EXPECT_EQ(sampling->rows.row(3), rows.row(93));
@@ -45,6 +45,19 @@ TEST(Seeds, SaveWhatWouldBeKeptOnTheWay) {
     EXPECT_LT(found.stats.pairs_verified, without.stats.pairs_verified * 9 / 10)
         << to_string(dtype);
   }
+}
+
+TEST(Seeds, OfRowsThatMayBeFound) {
+  const Matrix rows = rows_of(DType::f32, kRows, 1);
+  const Matrix queries = rows_of(DType::f32, kQueries, 2);
+  const data::RowChoice half(RowFilter::Kind::bitset, kRows, 3);
+  const KnnOptions options{.k = 150, .filter = half.filter()};
+  const Neighbors found = knn(queries, rows, options);
+  EXPECT_EQ(oracle::difference(found, oracle::knn(queries, rows, options)), "");
+  const Neighbors without = knn(queries, rows, options, {.memory_limit = 1 << 30});
+  EXPECT_LT(found.stats.pairs_verified, without.stats.pairs_verified * 9 / 10);
+  const data::RowChoice list(RowFilter::Kind::list, kRows, 3);
+  EXPECT_FALSE(choose_sampling(rows, list.filter(), 150));
 }
 
 // Those that are sampled are near and all others far, so that every guess is too low.
