@@ -26,7 +26,8 @@ Range clip(Range whole, std::int64_t begin, std::int64_t size) {
 
 // Answers how many pairs that were.
 std::int64_t run_block(const Block& block, const RowSet& allowed, const Filter& filter,
-                       const Verifier& verifier, Sink& sink, Scratch& scratch) {
+                       const Verifier& verifier, Sink& sink, const Monitor& monitor,
+                       Scratch& scratch) {
   const std::int64_t pairs = allowed.pairs_in(block);
   if (pairs == 0) return 0;
   scratch.thresholds.resize(static_cast<std::size_t>(block.queries.size()));
@@ -44,7 +45,7 @@ std::int64_t run_block(const Block& block, const RowSet& allowed, const Filter& 
   // At once: growing by doubling would take twice what the plan counts.
   reserve_room(scratch.keys, static_cast<std::size_t>(block.pairs()));
   scratch.keys.resize(static_cast<std::size_t>(survivors));
-  verifier.keys(scratch.candidates, scratch.thresholds, scratch.keys);
+  verifier.keys(scratch.candidates, scratch.thresholds, scratch.keys, monitor);
   sink.consume(scratch.candidates, scratch.keys);
   return pairs;
 }
@@ -72,7 +73,7 @@ ScanCounts scan(const ScanGrid& grid, const RowSet& allowed, const Filter& filte
     std::int64_t size = grid.first_row_tile;
     for (std::int64_t row = rows.begin; row < rows.end;) {
       const Block block{queries, clip(rows, row, size)};
-      monitor.advance(run_block(block, allowed, filter, verifier, own,
+      monitor.advance(run_block(block, allowed, filter, verifier, own, monitor,
                                 scratch[static_cast<std::size_t>(worker)]));
       row = block.rows.end;
       size = std::min(2 * size, grid.row_tile);

@@ -146,7 +146,7 @@ class OnceScan {
       const double of_rows =
           *std::max_element(scratch.row_thresholds.begin(), scratch.row_thresholds.end());
       for (double& threshold : scratch.thresholds) threshold = std::max(threshold, of_rows);
-      verifier_.keys(scratch.candidates, scratch.thresholds, scratch.keys);
+      verifier_.keys(scratch.candidates, scratch.thresholds, scratch.keys, monitor_);
       monitor_.check();
     }
     const std::span<const double> keys =

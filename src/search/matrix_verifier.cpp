@@ -15,6 +15,9 @@ namespace {
 // Rows of a query from which on a test in float32 pays, with its query made ready.
 constexpr std::int64_t kLeastTested = 4;
 
+// After so many the monitor is checked: 5 ms, of the metric that costs least.
+constexpr std::int64_t kValuesAtOnce = 1 << 22;
+
 // The key of a row that is proven to be above the threshold.
 constexpr double kTooFar = std::numeric_limits<double>::infinity();
 
@@ -40,13 +43,14 @@ std::string kernel_name(MetricSpec metric, DType dtype, Isa isa) {
 }
 
 void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> thresholds,
-                          std::span<double> out) const {
+                          std::span<double> out, const Monitor& monitor) const {
   const Block& block = candidates.block();
   const MatrixView& queries = queries_.view;
   PreparedQuery prepared(queries.dtype(), queries.cols());
   FarRows far(metric_, queries.dtype(), base_.view.dtype(), queries.cols(), isa_);
 
   std::size_t done = 0;
+  std::int64_t unchecked = 0;  // values
   for (std::int64_t query = block.queries.begin; query < block.queries.end; ++query) {
     const std::int64_t count = candidates.count_of(query);
     if (count == 0) continue;
@@ -65,6 +69,11 @@ void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> 
       near_keys(prepared.data(), far, rows, keys);
     } else {
       every_key(prepared.data(), rows, keys);
+    }
+    unchecked += count * queries.cols();
+    if (unchecked >= kValuesAtOnce) {
+      monitor.check();
+      unchecked = 0;
     }
   }
 }

@@ -21,8 +21,8 @@ class MatrixVerifier final : public Verifier {
   // `kernels` must have an entry for the metric and the base's type.
   MatrixVerifier(MetricSpec metric, const DistanceKernels& kernels, Piece queries, Piece base);
 
-  void keys(const Candidates& candidates, std::span<const double> thresholds,
-            std::span<double> out) const override;
+  void keys(const Candidates& candidates, std::span<const double> thresholds, std::span<double> out,
+            const Monitor& monitor) const override;
 
  private:
   // Of one query: every key, or only those of rows that are not proven too far.

@@ -10,14 +10,16 @@ namespace nearfield {
 
 // Of a search by tiles of bytes. Measured as below, 1,000,000 x 128 u8.
 struct TileTuning {
-  std::int64_t least_queries = 24;      // below, rounding the base costs more than it saves
-  std::int64_t least_rows = 1024;       // below, fitting the rounding costs more than it saves
-  std::int64_t most_forbidden = 8;      // rows for one that may be found: all are rounded
-  std::int64_t queries = 512;           // of a block: 64 KiB at 128 columns
-  std::int64_t rows = 1024;             // of a block: 128 KiB
-  std::int64_t first_rows = 64;         // of the first block, all of whose pairs survive
-  std::int64_t block_values = 1 << 25;  // at most 40 ms a block, should all pairs survive
-  double least_bf16_gain = 1.2;         // predicted, so that tiles are of bf16: bf16_gain.hpp
+  std::int64_t least_queries = 24;  // below, rounding the base costs more than it saves
+  std::int64_t least_rows = 1024;   // below, fitting the rounding costs more than it saves
+  std::int64_t most_forbidden = 8;  // rows for one that may be found: all are rounded
+  std::int64_t queries = 512;       // of a block: 64 KiB at 128 columns
+  std::int64_t rows = 1024;         // of a block: 128 KiB
+  std::int64_t first_rows = 64;     // of the first block, all of whose pairs survive
+  // Of a block: 512 queries read its rows from memory once. Products of bytes take 4 ms with AVX2;
+  // verifying, should all pairs survive, 80, but it stops when it is told to.
+  std::int64_t block_values = 1 << 26;
+  double least_bf16_gain = 1.2;  // predicted, so that tiles are of bf16: bf16_gain.hpp
   // Of all pairs, for each thread, so that it is predicted at all. That takes 0.5 to 1.0 ms; what
   // can be gained is what verifying takes, 50 ps a value where so few are in a cache: 3.4 ms.
   std::int64_t least_bf16_values = 1 << 26;

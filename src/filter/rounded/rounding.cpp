@@ -25,14 +25,6 @@ std::optional<double> scale_of(const Rounding& rounding, std::span<const double>
   return rounding.unit ? 1 / length : 1;
 }
 
-std::optional<double> certain_level(VectorKind query, double threshold) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (query == VectorKind::never) return kInfinity;
-  if (query == VectorKind::always || threshold == kInfinity) return -kInfinity;
-  if (threshold == -kInfinity) return kInfinity;  // no product of usual vectors is
-  return std::nullopt;
-}
-
 double most_distance(const Rounding& rounding, double threshold) {
   // The definition's sum has an error of at most (cols + 8) 2^-53 of itself.
   const double relative = static_cast<double>(rounding.cols + 16) * 0x1p-52;

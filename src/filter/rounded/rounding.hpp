@@ -73,7 +73,13 @@ std::optional<double> scale_of(const Rounding& rounding, std::span<const double>
 
 // What a query's sums must reach, where it does not depend on them: infinity finds no row,
 // -infinity every row. Empty where the threshold decides.
-std::optional<double> certain_level(VectorKind query, double threshold);
+inline std::optional<double> certain_level(VectorKind query, double threshold) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (query == VectorKind::never) return kInfinity;
+  if (query == VectorKind::always || threshold == kInfinity) return -kInfinity;
+  if (threshold == -kInfinity) return kInfinity;  // no product of usual vectors is
+  return std::nullopt;
+}
 
 // The most that lies between two vectors whose key is at most the threshold, in the units of the
 // vectors that are rounded; less than 0 if none do. Of Form::distance.

@@ -23,8 +23,8 @@ double distance(std::int64_t query, std::int64_t row) {
 
 class NumberVerifier final : public Verifier {
  public:
-  void keys(const Candidates& candidates, std::span<const double>,
-            std::span<double> out) const override {
+  void keys(const Candidates& candidates, std::span<const double>, std::span<double> out,
+            const Monitor& /*monitor*/) const override {
     ++calls;
     std::size_t next = 0;
     const Block& block = candidates.block();

@@ -9,6 +9,9 @@ struct alignas(64) TileConfig {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
+// Not of a function: GCC 12 takes 8 bytes of it for all that is read, and may leave out the others.
+constexpr TileConfig kTileConfig;
+
 // Of the queries and a block: [query][row], without the bias.
 struct alignas(64) Sums {
   std::int32_t of[kTileQueries * kBlockRows];
@@ -16,7 +19,7 @@ struct alignas(64) Sums {
   __m512i load(std::int64_t query) const { return _mm512_load_si512(of + query * kBlockRows); }
 };
 
-// Where the operands of the products lie. Tiles 4 and 5 hold queries.
+// Where the operands of the products lie.
 struct Operands {
   template <class Job>
   explicit Operands(const Job& job)
@@ -28,18 +31,20 @@ struct Operands {
 
   const std::byte* block(std::int64_t number) const { return rows + number * block_bytes; }
 
-  const std::byte* upper;
+  const std::byte* upper;  // queries 0 to 15
   const std::byte* lower;
   const std::byte* rows;
   std::int64_t query_stride;
   std::int64_t block_bytes;
 };
 
+// Of tiles 0 and 1.
 inline void store_even(Sums& sums) {
   _tile_stored(0, sums.of, 64);
   _tile_stored(1, sums.of + 16 * kBlockRows, 64);
 }
 
+// Of tiles 2 and 3.
 inline void store_odd(Sums& sums) {
   _tile_stored(2, sums.of, 64);
   _tile_stored(3, sums.of + 16 * kBlockRows, 64);
@@ -68,6 +73,44 @@ inline void multiply_odd(const Operands& operands, const std::byte* block) {
     _tile_loadd(5, operands.lower + k, operands.query_stride);
     NEARFIELD_MULTIPLY_TILES(3, 5, 6);
   }
+}
+
+// Queries of one or two steps of kDepthBytes stay in tiles 4 to 7: only rows are loaded.
+template <class Comparison, int kSteps, class Job>
+void run_kept(Job& job) {
+  const Operands operands(job);
+  Comparison comparison(job);
+  Sums even;
+  Sums odd;
+  _tile_loadd(4, operands.upper, operands.query_stride);
+  _tile_loadd(5, operands.lower, operands.query_stride);
+  if constexpr (kSteps == 2) {
+    _tile_loadd(6, operands.upper + kDepthBytes, operands.query_stride);
+    _tile_loadd(7, operands.lower + kDepthBytes, operands.query_stride);
+  }
+  const auto multiply = [&](std::int64_t number) {
+    const std::byte* block = operands.block(number);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_loadd(2, block, 64);
+    NEARFIELD_MULTIPLY_TILES(0, 4, 2);
+    NEARFIELD_MULTIPLY_TILES(1, 5, 2);
+    if constexpr (kSteps == 2) {
+      _tile_loadd(3, block + kTileBytes, 64);
+      NEARFIELD_MULTIPLY_TILES(0, 6, 3);
+      NEARFIELD_MULTIPLY_TILES(1, 7, 3);
+    }
+  };
+  for (std::int64_t group = 0; group < job.groups; ++group) {
+    multiply(2 * group);
+    if (group > 0) comparison.compare(odd, 2 * group - 1);
+    store_even(even);
+    multiply(2 * group + 1);
+    comparison.start_group(group);
+    comparison.compare(even, 2 * group);
+    store_even(odd);
+  }
+  comparison.compare(odd, 2 * job.groups - 1);
 }
 
 // Blocks in turn, each in a pair of tiles of its own.
@@ -131,13 +174,16 @@ void run_squares(Job& job) {
   compare(job.groups - 1);
 }
 
-// In pairs where queries have at most so many bytes.
+// In pairs where queries that are not kept have at most so many bytes.
 template <class Comparison, class Job>
 void run_tiles(Job& job, std::int64_t deepest_pairs) {
-  const TileConfig config;
-  _tile_loadconfig(&config);
+  _tile_loadconfig(&kTileConfig);
   for (std::int64_t& count : job.counts) count = 0;
-  if (job.query_stride <= deepest_pairs) {
+  if (job.query_stride == kDepthBytes) {
+    run_kept<Comparison, 1>(job);
+  } else if (job.query_stride == 2 * kDepthBytes) {
+    run_kept<Comparison, 2>(job);
+  } else if (job.query_stride <= deepest_pairs) {
     run_pairs<Comparison>(job);
   } else {
     run_squares<Comparison>(job);
