@@ -31,6 +31,8 @@ namespace nearfield::N_AMX {
 
 // Finds in the sums of one block after the other; those of a group have thresholds in common.
 struct Comparison {
+  static constexpr std::int64_t kTogether = 16;
+
   explicit Comparison(TileJob& job) : job(job) {}
 
   void start_group(std::int64_t group) { round_thresholds(job, job.terms[group], thresholds); }
@@ -52,9 +54,6 @@ struct Comparison {
       }
     }
   }
-
- private:
-  static constexpr std::int64_t kTogether = 16;
 
   // Which rows reach the level of any of the queries from `first`. The largest of what is above a
   // level, rather than a comparison each: two operations a query instead of three.
