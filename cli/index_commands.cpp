@@ -224,7 +224,7 @@ struct VerifyArguments {
 void run_verify(const VerifyArguments& args) {
   for (const std::string& path : args.files) {
     run_watched({}, args.quiet, [&](const Context& context) {
-      verify_index(path, context);
+      verify_index(path, {}, context);
       return 0;
     });
     print_result(fmt::format("{}: as it was written\n", path));

@@ -22,6 +22,8 @@ struct IndexSpec {
   DType dtype = DType::f32;
   std::int64_t cols = 0;
   MetricSpec metric = Metric::sqeuclidean;
+  // Each vector has a key beside its id: any bytes, no two the same.
+  bool keys = false;
 };
 
 // Which ids a search may return. Looks at the caller's memory.
@@ -44,12 +46,24 @@ struct RangeOptions {
 struct IndexStats {
   std::int64_t size = 0;     // vectors that may be found
   std::int64_t removed = 0;  // that still take room, until compact
-  std::int64_t parts = 0;    // pieces of memory or files
-  std::int64_t bytes = 0;    // of vectors, ids and what is made of them
-  std::int64_t mapped = 0;   // of these, in a file
+  // Of these vectors, with a NaN or an infinity: no search returns them.
+  std::int64_t not_finite = 0;
+  std::int64_t parts = 0;   // pieces of memory or files
+  std::int64_t bytes = 0;   // of vectors, ids and what is made of them
+  std::int64_t mapped = 0;  // of these, in a file
+};
+
+// Vectors of an index that lie behind each other, for other uses than its searches: some of it, as
+// it was when it was asked for.
+struct IndexPart {
+  MatrixView rows;
+  std::span<const std::int64_t> ids;    // of each row
+  std::span<const std::uint64_t> live;  // a bit for each row, as RowFilter::bitset; empty: all
+  std::shared_ptr<const void> kept;     // keeps what the others look at
 };
 
 struct OpenOptions {
+  bool read_only = false;                           // what would change the index is an error
   std::int64_t most_bytes = std::int64_t{1} << 62;  // of the file
   std::int64_t most_header_bytes = 1 << 20;
   std::int64_t most_cols = kMaxCols;
@@ -81,16 +95,34 @@ class Index {
   // As add, but replaces what is there under an id. How many it replaced.
   std::int64_t upsert(MatrixView vectors, std::span<const std::int64_t> ids,
                       const Context& context = {});
+  // Of an index with keys, one for each vector. Without ids, they get the next numbers that were
+  // never used. Returns their ids.
+  std::vector<std::int64_t> add(MatrixView vectors, std::span<const std::string_view> keys,
+                                std::optional<std::span<const std::int64_t>> ids = {},
+                                const Context& context = {});
+  // What has the key already is replaced, under its id. How many it replaced. (By ids, what has the
+  // id keeps its key, and others are an error.)
+  std::int64_t upsert(MatrixView vectors, std::span<const std::string_view> keys,
+                      const Context& context = {});
+
   // How many were there.
   std::int64_t remove(std::span<const std::int64_t> ids);
+  std::int64_t remove(std::span<const std::string_view> keys);
   // Makes one part of all, without what was removed.
   void compact(const Context& context = {});
 
   bool contains(std::int64_t id) const;
+  bool contains(std::string_view key) const;
+  // Of an index with keys: the id of each, -1 of one that is not there; and the way back, "" for an
+  // id that is not there.
+  std::vector<std::int64_t> ids_of(std::span<const std::string_view> keys) const;
+  std::vector<std::string> keys_of(std::span<const std::int64_t> ids) const;
   // A row for each id, which all must be there.
   Matrix get(std::span<const std::int64_t> ids) const;
   // In the order of their rows.
   std::vector<std::int64_t> ids() const;
+  // All vectors, without copying any.
+  std::vector<IndexPart> parts() const;
 
   Neighbors search(MatrixView queries, const SearchOptions& options = {},
                    const Context& context = {}) const;
@@ -108,7 +140,9 @@ class Index {
 // Whether a file begins as one that `open` reads, damaged or not.
 bool begins_as_index(const std::string& path);
 
-// Reads all of an index file and compares the sums. Throws corrupt_file if they differ.
-void verify_index(const std::string& path, const Context& context = {});
+// Reads all of an index file: compares the sums, looks each id up, and throws corrupt_file if
+// something is not as it was written.
+void verify_index(const std::string& path, const OpenOptions& options = {},
+                  const Context& context = {});
 
 }  // namespace nearfield

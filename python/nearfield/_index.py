@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ID_BYTES = 8
 
+KeysLike: TypeAlias = Iterable[str | bytes]
 IdsLike: TypeAlias = Union["Buffer", DLPackArray, list[int], tuple[int, ...], range]
 
 
@@ -35,6 +36,7 @@ class IndexStats:
 
     size: int  # vectors that may be found
     removed: int  # that still take room, until compact
+    not_finite: int  # of these vectors, with a NaN or an infinity: no search returns them
     parts: int  # pieces of memory or files
     nbytes: int  # of vectors, ids and what is made of them
     mapped: int  # of these, in a file
@@ -61,6 +63,7 @@ class Index:
     dtype: what its vectors are made of: "float32" or numpy.float32, or the library's names f64,
         f32, f16, bf16, u8, i8 and bits.
     metric: a name of `metrics`, as in `knn`.
+    keys: whether each vector has a key beside its id: a str or bytes, no two the same.
 
     Any number of threads may search it while one writes: a search sees whole calls of the writer,
     or nothing of them. A second writer waits. Used in a `with`, it is closed at the end.
@@ -73,19 +76,39 @@ class Index:
         dim: int,
         dtype: Any = "float32",
         metric: str = "sqeuclidean",
+        keys: bool = False,
     ) -> None:
         self._core = _core.Index(
-            text("family", family), _dtype_name(dtype), integer("dim", dim), text("metric", metric)
+            text("family", family),
+            _dtype_name(dtype),
+            integer("dim", dim),
+            text("metric", metric),
+            bool(keys),
         )
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        max_bytes: int | None = None,
+        max_dim: int | None = None,
+    ) -> Self:
         """An index that was saved. The file is mapped: that takes milliseconds, whatever its size.
 
         Processes that open the same file share its memory. What is added or removed then is in this
         process alone, until it is saved. Only the header is checked; `verify_index` reads it all.
+
+        read_only: what would change the index is an error.
+        max_bytes, max_dim: a file that is larger, or has more columns, is an error. For files that
+            come from others.
         """
-        return cls._of(_core.Index.open(file_name("path", path)))
+        most_bytes = MOST_INT64 if max_bytes is None else integer("max_bytes", max_bytes)
+        most_dim = MOST_INT64 if max_dim is None else integer("max_dim", max_dim)
+        return cls._of(
+            _core.Index.open(file_name("path", path), bool(read_only), most_bytes, most_dim)
+        )
 
     @classmethod
     def _of(cls, core: _core.Index) -> Self:
@@ -98,6 +121,7 @@ class Index:
         vectors: RowsLike,
         ids: IdsLike | None = None,
         *,
+        keys: KeysLike | None = None,
         copy: bool = True,
         timeout: float | None = None,
     ) -> NDArray[np.int64]:
@@ -106,32 +130,57 @@ class Index:
         ids: one for each vector: any integers of 64 bits but -1. One that is in the index already
             is an error, and nothing is added. Without, they get the next numbers that were never
             used.
+        keys: one for each vector, of an index that has them; likewise.
         """
         copies = Copies(copy)
         rows = _take_vectors("vectors", vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
         with running(copies, timeout=timeout) as run:
+            if keys is not None:
+                return self._core.add_keyed(rows, _take_keys(keys), given, run)
             first = self._core.add(rows, given, run)
         return np.arange(first, first + rows.rows) if given is None else given.copy()
 
     def upsert(
         self,
         vectors: RowsLike,
-        ids: IdsLike,
+        ids: IdsLike | None = None,
         *,
+        keys: KeysLike | None = None,
         copy: bool = True,
         timeout: float | None = None,
     ) -> int:
-        """Adds vectors, and replaces those that are there under an id. How many it replaced."""
+        """Adds vectors, and replaces those that are there. How many it replaced.
+
+        By ids or by keys: a vector under a key that is there takes its id too.
+        """
+        if (ids is None) == (keys is None):
+            raise InvalidArgumentError("ids or keys are expected, one of the two")
         copies = Copies(copy)
         rows = _take_vectors("vectors", vectors, copies)
-        given = _take_ids(ids, copies)
+        given = None if ids is None else _take_ids(ids, copies)
         with running(copies, timeout=timeout) as run:
+            if keys is not None:
+                return self._core.upsert_keyed(rows, _take_keys(keys), run)
+            assert given is not None
             return self._core.upsert(rows, given, run)
 
-    def remove(self, ids: IdsLike) -> int:
-        """Removes what is there under these ids. How many there were."""
+    def remove(self, ids: IdsLike | None = None, *, keys: KeysLike | None = None) -> int:
+        """Removes what is there under these ids, or these keys. How many there were."""
+        if (ids is None) == (keys is None):
+            raise InvalidArgumentError("ids or keys are expected, one of the two")
+        if keys is not None:
+            return self._core.remove_keyed(_take_keys(keys))
+        assert ids is not None
         return self._core.remove(_take_ids(ids, Copies(True)))
+
+    def ids_of(self, keys: KeysLike) -> NDArray[np.int64]:
+        """The id of each key, -1 of one that is not there."""
+        return self._core.ids_of(_take_keys(keys))
+
+    def keys_of(self, ids: IdsLike) -> list[bytes]:
+        """The key of each id, b"" of one that is not there, such as -1."""
+        return self._core.keys_of(_take_ids(ids, Copies(True)))
 
     def compact(self, *, timeout: float | None = None) -> None:
         """Gives back the room of what was removed, by a copy of the rest."""
@@ -199,7 +248,10 @@ class Index:
         """All of them."""
         return self._core.ids()
 
-    def __contains__(self, id: SupportsIndex) -> bool:
+    def __contains__(self, id: SupportsIndex | str | bytes) -> bool:
+        """Of an id, or of a key."""
+        if isinstance(id, (str, bytes)):
+            return bool(self._core.ids_of(_take_keys([id]))[0] != -1)
         return self._core.contains(integer("id", id))
 
     def __len__(self) -> int:
@@ -237,6 +289,10 @@ class Index:
     @property
     def family(self) -> str:
         return self._core.spec()[0]
+
+    @property
+    def has_keys(self) -> bool:
+        return self._core.spec()[4]
 
     @property
     def dtype(self) -> str:
@@ -312,6 +368,17 @@ def _take_ids(given: IdsLike, copies: Copies, name: str = "ids") -> NDArray[np.i
     if dtype == "uint64" and values.size and values.max() > MOST_INT64:
         raise InvalidArgumentError(f"{name} holds {values.max()}, expected at most {MOST_INT64}")
     return copies.contiguous(name, values, np.dtype(np.int64))
+
+
+def _take_keys(given: KeysLike) -> list[bytes]:
+    if isinstance(given, (str, bytes)):
+        raise TypeError(f"keys must be a list of them, got {given!r}")
+    keys = []
+    for key in given:
+        if not isinstance(key, (str, bytes)):
+            raise TypeError(f"keys must be str or bytes, got {key!r}")
+        keys.append(key.encode() if isinstance(key, str) else bytes(key))
+    return keys
 
 
 def _take_filters(

@@ -16,6 +16,7 @@ class Monitor {
 
   // `context` must outlive it. total: pairs.
   Monitor(const Context& context, std::int64_t total);
+  Monitor(Context&& context, std::int64_t total) = delete;
 
   // Throws if the call is to stop. Any thread, every few milliseconds of work.
   void check() const;

@@ -18,8 +18,9 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-// The unit of work between the steps: 16k pairs where there are as many, so that a virtual call a
-// block costs nothing; fewer of rows so wide that a block would keep a cancelled search waiting.
+// The unit of work between the steps: 16k pairs where there are as many, by tiles up to 512k, so
+// that a virtual call a block costs nothing; fewer of rows so wide that a block would keep a
+// cancelled search waiting.
 struct Block {
   Range queries;
   Range rows;

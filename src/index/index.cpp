@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <numeric>
+#include <shared_mutex>
 #include <utility>
 
 #include "core/checked.hpp"
@@ -30,6 +32,20 @@ void check_spec(const IndexSpec& spec) {
   }
 }
 
+// As check_spec, of what a file says of itself.
+void check_opened(const IndexSpec& spec, const std::string& path) {
+  try {
+    check_spec(spec);
+  } catch (const Error& error) {
+    fail(ErrorCode::corrupt_file, "{}: {}", path, error.what());
+  }
+  try {
+    make_family(spec);
+  } catch (const Error& error) {
+    fail(ErrorCode::unsupported, "{}: {}: open it with a newer Nearfield", path, error.what());
+  }
+}
+
 void check_vectors(MatrixView vectors, const IndexSpec& spec) {
   if (vectors.dtype() != spec.dtype || (vectors.cols() != spec.cols && vectors.rows() > 0)) {
     fail(ErrorCode::invalid_argument,
@@ -37,6 +53,26 @@ void check_vectors(MatrixView vectors, const IndexSpec& spec) {
          to_string(spec.dtype), vectors.cols(), to_string(vectors.dtype()));
   }
   check_rows(vectors, 0, "vectors", false);
+}
+
+// Of a call with keys or without.
+void check_keys(const IndexSpec& spec, bool given) {
+  if (spec.keys == given) return;
+  fail(ErrorCode::invalid_argument, "{}",
+       given ? "the index has no keys: make it with them"
+             : "the index has keys: give one for each vector");
+}
+
+void check_given_keys(std::span<const std::string_view> keys, std::int64_t rows) {
+  if (std::ssize(keys) != rows) {
+    fail(ErrorCode::invalid_argument, "there are {} keys for {} vectors", keys.size(), rows);
+  }
+  std::vector<std::string_view> sorted(keys.begin(), keys.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    fail(ErrorCode::invalid_argument, "the key '{}' is given to more than one of the vectors",
+         *twice);
+  }
 }
 
 void check_given_ids(std::span<const std::int64_t> ids, std::int64_t rows) {
@@ -58,43 +94,74 @@ void check_given_ids(std::span<const std::int64_t> ids, std::int64_t rows) {
 struct Index::Impl {
   IndexSpec spec;
   std::unique_ptr<Family> family;
-  // One writer at a time holds `writing`, for as long as it takes; who reads or changes `parts`
-  // also holds `state`, for a moment. A writer may read them without.
+  bool read_only = false;
+  // One writer at a time holds `writing`, for as long as it takes. Who reads `parts` shares
+  // `state`, for a moment, and who changes them has it alone; a writer may read them without.
+  // views() keeps copies of what it gives, for which readers take turns.
   std::mutex writing;
-  mutable std::mutex state;
-  mutable Parts parts;  // views() keeps copies of what it gives
+  mutable std::mutex entering;  // so that readers who come one after the other let a writer in
+  mutable std::shared_mutex state;
+  mutable std::mutex viewing;
+  mutable Parts parts;
   std::int64_t next_id = 0;
 
   Impl(IndexSpec of, Parts with)
       : spec(std::move(of)), family(make_family(spec)), parts(std::move(with)) {}
 
+  // Before anything is changed.
+  std::unique_lock<std::mutex> start_writing();
+  std::shared_lock<std::shared_mutex> read() const {
+    const std::lock_guard turn(entering);
+    return std::shared_lock(state);
+  }
+  std::unique_lock<std::shared_mutex> change() {
+    const std::lock_guard turn(entering);
+    return std::unique_lock(state);
+  }
   std::int64_t append(MatrixView vectors, std::span<const std::int64_t> ids,
-                      const Context& context);
+                      std::span<const std::string_view> keys, const Context& context);
+  // While writing.
+  void check_new(std::span<const std::int64_t> ids) const;
+  void check_new(std::span<const std::string_view> keys) const;
+  std::vector<std::int64_t> next_ids(std::int64_t count) const;
+  // While the state is held.
+  std::vector<PartView> views() const;
   std::vector<AskedPart> ask(const IdFilter& filter) const;
   void restrict(const IdFilter& filter, std::vector<AskedPart>& asked) const;
 };
 
+std::unique_lock<std::mutex> Index::Impl::start_writing() {
+  if (read_only) {
+    fail(ErrorCode::invalid_argument, "the index was opened to be read only: open it without that");
+  }
+  return std::unique_lock(writing);
+}
+
+std::vector<PartView> Index::Impl::views() const {
+  const std::lock_guard lock(viewing);
+  return parts.views();
+}
+
 std::int64_t Index::Impl::append(MatrixView vectors, std::span<const std::int64_t> ids,
-                                 const Context& context) {
-  const Monitor monitor(context, vectors.rows());
-  const Appended appended = parts.append(vectors, ids, monitor);
-  const std::lock_guard lock(state);
-  const std::int64_t replaced = parts.publish(appended);
+                                 std::span<const std::string_view> keys, const Context& context) {
+  const Appended appended = parts.append(vectors, ids, keys, context);
+  const auto lock = change();
+  parts.publish(appended);
   for (const std::int64_t id : ids) {
     if (id >= next_id) {
       next_id = id < std::numeric_limits<std::int64_t>::max() ? id + 1 : id;
     }
   }
-  return replaced;
+  return std::ssize(appended.replaced);
 }
 
 // An index without vectors is a part without rows.
 std::vector<AskedPart> Index::Impl::ask(const IdFilter& filter) const {
   std::vector<AskedPart> asked;
-  const std::lock_guard lock(state);
-  for (PartView& view : parts.views()) asked.push_back({.view = std::move(view)});
+  const auto lock = read();
+  for (PartView& view : views()) asked.push_back({.view = std::move(view)});
   if (asked.empty()) {
-    asked.push_back({.view = {std::make_shared<Part>(spec.dtype, spec.cols, 0), 0, nullptr}});
+    asked.push_back({.view = {std::make_shared<Part>(spec, 0), 0, nullptr}});
   }
   if (filter.kind != IdFilter::Kind::all) restrict(filter, asked);
   return asked;
@@ -115,6 +182,7 @@ void Index::Impl::restrict(const IdFilter& filter, std::vector<AskedPart>& asked
     const std::shared_ptr<const Part> held = parts.part(place->part);
     const auto part =
         std::ranges::find(asked, held, [](const AskedPart& p) { return p.view.part; });
+    if (part == asked.end()) continue;
     if (only) {
       part->listed.push_back(place->row);
     } else {
@@ -127,19 +195,17 @@ void Index::Impl::restrict(const IdFilter& filter, std::vector<AskedPart>& asked
 Index::Index(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Index::Index(IndexSpec spec) {
   check_spec(spec);
-  Parts parts(spec.dtype, spec.cols);
+  Parts parts(spec);
   impl_ = std::make_unique<Impl>(std::move(spec), std::move(parts));
 }
 
 Index Index::open(const std::string& path, const OpenOptions& options) {
   OpenedIndex opened = open_index_file(path, options);
-  try {
-    check_spec(opened.head.spec);
-  } catch (const Error& error) {
-    fail(ErrorCode::corrupt_file, "{}: {}", path, error.what());
-  }
-  auto impl = std::make_unique<Impl>(std::move(opened.head.spec), Parts(std::move(opened.part)));
+  check_opened(opened.head.spec, path);
+  Parts parts(std::move(opened.part), opened.head.spec);
+  auto impl = std::make_unique<Impl>(std::move(opened.head.spec), std::move(parts));
   impl->next_id = opened.head.next_id;
+  impl->read_only = options.read_only;
   return Index(std::move(impl));
 }
 
@@ -150,95 +216,232 @@ Index::~Index() = default;
 const IndexSpec& Index::spec() const { return impl_->spec; }
 
 std::int64_t Index::size() const {
-  const std::lock_guard lock(impl_->state);
+  const auto lock = impl_->read();
   return impl_->parts.live();
 }
 
 IndexStats Index::stats() const {
-  const std::lock_guard lock(impl_->state);
+  const auto lock = impl_->read();
   const Parts& parts = impl_->parts;
   return {.size = parts.live(),
           .removed = parts.removed(),
+          .not_finite = parts.not_finite(),
           .parts = static_cast<std::int64_t>(parts.size()),
           .bytes = parts.bytes(),
           .mapped = parts.mapped_bytes()};
 }
 
-void Index::add(MatrixView vectors, std::span<const std::int64_t> ids, const Context& context) {
-  check_vectors(vectors, impl_->spec);
-  check_given_ids(ids, vectors.rows());
-  const std::lock_guard lock(impl_->writing);
+void Index::Impl::check_new(std::span<const std::int64_t> ids) const {
   for (const std::int64_t id : ids) {
-    if (impl_->parts.find(id)) {
+    if (parts.find(id)) {
       fail(ErrorCode::invalid_argument,
            "the id {} is in the index already: use upsert to replace its vector", id);
     }
   }
-  impl_->append(vectors, ids, context);
+}
+
+void Index::Impl::check_new(std::span<const std::string_view> keys) const {
+  for (const std::string_view key : keys) {
+    if (parts.find(key)) {
+      fail(ErrorCode::invalid_argument,
+           "the key '{}' is in the index already: use upsert to replace its vector", key);
+    }
+  }
+}
+
+std::vector<std::int64_t> Index::Impl::next_ids(std::int64_t count) const {
+  if (next_id > std::numeric_limits<std::int64_t>::max() - count) {
+    fail(ErrorCode::invalid_argument,
+         "no {} ids are left behind {}, the largest that was used: give ids of your own", count,
+         next_id);
+  }
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
+  std::iota(ids.begin(), ids.end(), next_id);
+  // Where next_id comes from a file that was changed, they may be in use.
+  for (const std::int64_t id : ids) {
+    if (parts.find(id)) {
+      fail(ErrorCode::corrupt_file,
+           "the index says that ids from {} on were never used, and {} is in it: its file was "
+           "changed",
+           next_id, id);
+    }
+  }
+  return ids;
+}
+
+void Index::add(MatrixView vectors, std::span<const std::int64_t> ids, const Context& context) {
+  check_vectors(vectors, impl_->spec);
+  check_keys(impl_->spec, false);
+  check_given_ids(ids, vectors.rows());
+  const auto lock = impl_->start_writing();
+  impl_->check_new(ids);
+  impl_->append(vectors, ids, {}, context);
 }
 
 std::int64_t Index::add(MatrixView vectors, const Context& context) {
   check_vectors(vectors, impl_->spec);
-  const std::lock_guard lock(impl_->writing);
+  check_keys(impl_->spec, false);
+  const auto lock = impl_->start_writing();
   const std::int64_t first = impl_->next_id;
-  if (first > std::numeric_limits<std::int64_t>::max() - vectors.rows()) {
-    fail(ErrorCode::invalid_argument,
-         "no {} ids are left behind {}, the largest that was used: give ids of your own",
-         vectors.rows(), first);
-  }
-  std::vector<std::int64_t> ids(static_cast<std::size_t>(vectors.rows()));
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = first + static_cast<std::int64_t>(i);
-  // Where next_id comes from a file that was changed, they may be in use.
-  for (const std::int64_t id : ids) {
-    if (impl_->parts.find(id)) {
-      fail(ErrorCode::corrupt_file,
-           "the index says that ids from {} on were never used, and {} is in it: its file was "
-           "changed",
-           first, id);
-    }
-  }
-  impl_->append(vectors, ids, context);
+  impl_->append(vectors, impl_->next_ids(vectors.rows()), {}, context);
   return first;
+}
+
+std::vector<std::int64_t> Index::add(MatrixView vectors, std::span<const std::string_view> keys,
+                                     std::optional<std::span<const std::int64_t>> ids,
+                                     const Context& context) {
+  check_vectors(vectors, impl_->spec);
+  check_keys(impl_->spec, true);
+  check_given_keys(keys, vectors.rows());
+  if (ids) check_given_ids(*ids, vectors.rows());
+  const auto lock = impl_->start_writing();
+  std::vector<std::int64_t> taken;
+  if (ids) {
+    impl_->check_new(*ids);
+    taken.assign(ids->begin(), ids->end());
+  } else {
+    taken = impl_->next_ids(vectors.rows());
+  }
+  impl_->check_new(keys);
+  impl_->append(vectors, taken, keys, context);
+  return taken;
 }
 
 std::int64_t Index::upsert(MatrixView vectors, std::span<const std::int64_t> ids,
                            const Context& context) {
   check_vectors(vectors, impl_->spec);
   check_given_ids(ids, vectors.rows());
-  const std::lock_guard lock(impl_->writing);
-  return impl_->append(vectors, ids, context);
+  const auto lock = impl_->start_writing();
+  std::vector<std::string_view> keys;
+  for (std::size_t i = 0; i < ids.size() && impl_->spec.keys; ++i) {
+    const auto place = impl_->parts.find(ids[i]);
+    if (!place) {
+      fail(
+          ErrorCode::invalid_argument,
+          "the id {} is not in the index, which has keys: give it one, with the keys of the others",
+          ids[i]);
+    }
+    keys.push_back(impl_->parts.key(*place));
+  }
+  return impl_->append(vectors, ids, keys, context);
+}
+
+std::int64_t Index::upsert(MatrixView vectors, std::span<const std::string_view> keys,
+                           const Context& context) {
+  check_vectors(vectors, impl_->spec);
+  check_keys(impl_->spec, true);
+  check_given_keys(keys, vectors.rows());
+  const auto lock = impl_->start_writing();
+  std::vector<std::int64_t> ids(keys.size());
+  std::vector<std::size_t> fresh;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto place = impl_->parts.find(keys[i]);
+    if (place) {
+      ids[i] = impl_->parts.id(*place);
+    } else {
+      fresh.push_back(i);
+    }
+  }
+  const std::vector<std::int64_t> next = impl_->next_ids(std::ssize(fresh));
+  for (std::size_t i = 0; i < fresh.size(); ++i) ids[fresh[i]] = next[i];
+  check_given_ids(ids, vectors.rows());  // those of a file that was changed may be any
+  return impl_->append(vectors, ids, keys, context);
 }
 
 std::int64_t Index::remove(std::span<const std::int64_t> ids) {
-  const std::lock_guard writing(impl_->writing);
-  const std::lock_guard state(impl_->state);
+  const auto writing = impl_->start_writing();
+  const auto lock = impl_->change();
+  return impl_->parts.remove(ids);
+}
+
+std::int64_t Index::remove(std::span<const std::string_view> keys) {
+  check_keys(impl_->spec, true);
+  const auto writing = impl_->start_writing();
+  std::vector<std::int64_t> ids;
+  for (const std::string_view key : keys) {
+    if (const auto place = impl_->parts.find(key)) ids.push_back(impl_->parts.id(*place));
+  }
+  const auto lock = impl_->change();
   return impl_->parts.remove(ids);
 }
 
 void Index::compact(const Context& context) {
-  const std::lock_guard writing(impl_->writing);
+  const auto writing = impl_->start_writing();
   if (impl_->parts.size() == 1 && impl_->parts.removed() == 0) return;
-  const Monitor monitor(context, impl_->parts.live());
-  std::shared_ptr<Part> all = impl_->parts.gathered(monitor);
-  const std::lock_guard state(impl_->state);
-  impl_->parts.replace_all(std::move(all));
+  const Appended all = impl_->parts.gathered(context);
+  std::vector<std::shared_ptr<Part>> old;  // freed when others can read again
+  const auto lock = impl_->change();
+  old = impl_->parts.replace_all(all);
 }
 
 bool Index::contains(std::int64_t id) const {
-  const std::lock_guard lock(impl_->state);
+  const auto lock = impl_->read();
   return impl_->parts.find(id).has_value();
 }
 
+bool Index::contains(std::string_view key) const {
+  check_keys(impl_->spec, true);
+  const auto lock = impl_->read();
+  return impl_->parts.find(key).has_value();
+}
+
+std::vector<std::int64_t> Index::ids_of(std::span<const std::string_view> keys) const {
+  check_keys(impl_->spec, true);
+  std::vector<std::int64_t> ids;
+  ids.reserve(keys.size());
+  const auto lock = impl_->read();
+  for (const std::string_view key : keys) {
+    const auto place = impl_->parts.find(key);
+    ids.push_back(place ? impl_->parts.id(*place) : kNoId);
+  }
+  return ids;
+}
+
+std::vector<std::string> Index::keys_of(std::span<const std::int64_t> ids) const {
+  check_keys(impl_->spec, true);
+  std::vector<std::string> keys;
+  keys.reserve(ids.size());
+  const auto lock = impl_->read();
+  for (const std::int64_t id : ids) {
+    const auto place = impl_->parts.find(id);
+    keys.emplace_back(place ? impl_->parts.key(*place) : std::string_view());
+  }
+  return keys;
+}
+
 Matrix Index::get(std::span<const std::int64_t> ids) const {
+  // Rows stay where they are while their part is kept: only finding them needs the state.
+  std::vector<std::shared_ptr<const Part>> kept;
+  std::vector<const std::byte*> found;
+  {
+    const auto lock = impl_->read();
+    for (std::size_t i = 0; i < impl_->parts.size(); ++i) kept.push_back(impl_->parts.part(i));
+    for (const std::int64_t id : ids) {
+      const auto place = impl_->parts.find(id);
+      if (!place) fail(ErrorCode::invalid_argument, "the id {} is not in the index", id);
+      found.push_back(impl_->parts.row(*place));
+    }
+  }
   Matrix rows(impl_->spec.dtype, std::ssize(ids), impl_->spec.cols);
   const auto bytes = static_cast<std::size_t>(row_bytes(rows.dtype(), rows.cols()));
-  const std::lock_guard lock(impl_->state);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto place = impl_->parts.find(ids[i]);
-    if (!place) fail(ErrorCode::invalid_argument, "the id {} is not in the index", ids[i]);
-    std::memcpy(rows.row(static_cast<std::int64_t>(i)), impl_->parts.row(*place), bytes);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::memcpy(rows.row(static_cast<std::int64_t>(i)), found[i], bytes);
   }
   return rows;
+}
+
+std::vector<IndexPart> Index::parts() const {
+  std::vector<IndexPart> parts;
+  const auto lock = impl_->read();
+  for (const PartView& view : impl_->views()) {
+    const auto kept = std::make_shared<const PartView>(view);
+    parts.push_back(
+        {.rows = kept->rows(),
+         .ids = kept->ids(),
+         .live = kept->live != nullptr ? std::span(*kept->live) : std::span<const std::uint64_t>(),
+         .kept = kept});
+  }
+  return parts;
 }
 
 std::vector<std::int64_t> Index::ids() const {
@@ -265,25 +468,53 @@ Ranges Index::within(MatrixView queries, const RangeOptions& options,
 void Index::save(const std::string& path, const Context& context) const {
   IndexHead head{.spec = impl_->spec};
   std::vector<PartView> parts;
-  std::int64_t bytes = 0;
   {
-    const std::lock_guard lock(impl_->state);
+    const auto lock = impl_->read();
     head.next_id = impl_->next_id;
-    parts = impl_->parts.views();
-    bytes = impl_->parts.bytes();
+    parts = impl_->views();
   }
-  Monitor monitor(context, bytes);
   OutputFile out(path, context.cancel);
-  write_index_file(out, head, parts, monitor);
+  write_index_file(out, head, parts, context);
   out.commit();
-  monitor.finish();
 }
 
-void verify_index(const std::string& path, const Context& context) {
-  open_index_file(path, {});
-  const TensorFile file(path);
+namespace {
+
+// That each id leads to its row, and that the next ones are not in use.
+void verify_ids(const OpenedIndex& opened, const std::string& path, Monitor& monitor) {
+  constexpr std::size_t kIdsPerCheck = 64;  // a table made to harm costs all slots for each
+  const std::span<const std::int64_t> ids = opened.part->ids(opened.part->capacity());
+  for (std::size_t row = 0; row < ids.size(); ++row) {
+    if (row % kIdsPerCheck == 0) monitor.check();
+    const auto found = opened.part->find(ids[row]);
+    if (!found || *found != static_cast<std::int64_t>(row)) {
+      fail(ErrorCode::corrupt_file, "{}: row {} has the id {}, which leads to {}: build it again",
+           path, row, ids[row], found ? fmt::format("row {}", *found) : "none");
+    }
+    const bool unused =
+        ids[row] >= opened.head.next_id && ids[row] != std::numeric_limits<std::int64_t>::max();
+    if (ids[row] == kNoId || unused) {
+      fail(ErrorCode::corrupt_file, "{}: row {} has the id {}, and ids from {} on were never used",
+           path, row, ids[row], opened.head.next_id);
+    }
+    if (!opened.head.spec.keys) continue;
+    const std::string_view key = opened.part->key(static_cast<std::int64_t>(row));
+    if (opened.part->find(key) != static_cast<std::int64_t>(row)) {
+      fail(ErrorCode::corrupt_file,
+           "{}: the key '{}' of row {} does not lead to it: build it again", path, key, row);
+    }
+  }
+}
+
+}  // namespace
+
+void verify_index(const std::string& path, const OpenOptions& options, const Context& context) {
+  const OpenedIndex opened = open_index_file(path, options);
+  check_opened(opened.head.spec, path);
+  const TensorFile& file = opened.part->file();
   Monitor monitor(context, file.size());
   file.verify(monitor);
+  verify_ids(opened, path, monitor);
   monitor.finish();
 }
 

@@ -9,7 +9,6 @@
 #include <nearfield/index.hpp>
 #include <nearfield/output_file.hpp>
 
-#include "core/monitor.hpp"
 #include "index/part.hpp"
 
 namespace nearfield {
@@ -30,6 +29,6 @@ OpenedIndex open_index_file(const std::string& path, const OpenOptions& options)
 
 // The live rows of the parts. Does not commit.
 void write_index_file(OutputFile& out, const IndexHead& head, std::span<const PartView> parts,
-                      Monitor& monitor);
+                      const Context& context);
 
 }  // namespace nearfield

@@ -4,57 +4,102 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include <nearfield/index.hpp>
 #include <nearfield/matrix.hpp>
 
 #include "core/aligned_array.hpp"
+#include "core/checked.hpp"
 #include "index/id_table.hpp"
+#include "index/key_column.hpp"
+#include "index/packed.hpp"
 #include "io/tensor_file.hpp"
 
 namespace nearfield {
+
+// A bit for each row of a part, or none where all are set.
+using RowBits = std::vector<std::uint64_t>;
+
+inline std::size_t words_of_rows(std::int64_t rows) {
+  return static_cast<std::size_t>(divide_up(rows, 64));
+}
+
+// Whether values of the type may be NaN or infinite.
+bool has_not_finite(DType dtype);
 
 // How many of its rows are used is said by who asks: a reader goes on with as many as there were
 // when it began, while a writer fills the next.
 class Part {
  public:
-  // Empty, in memory.
-  Part(DType dtype, std::int64_t cols, std::int64_t capacity);
   // What a file holds.
-  Part(std::shared_ptr<const TensorFile> file, MatrixView rows, std::span<const std::int64_t> ids,
-       std::span<const std::uint32_t> table);
+  struct Stored {
+    std::shared_ptr<const TensorFile> file;
+    MatrixView rows;
+    std::span<const std::int64_t> ids;
+    std::span<const std::uint32_t> table;
+    std::span<const std::uint64_t> not_finite;  // of types that have such values
+    std::optional<KeyTensors> keys;
+    std::optional<StoredPacked> packed;
+  };
+
+  // Empty, in memory.
+  Part(const IndexSpec& spec, std::int64_t capacity);
+  explicit Part(Stored stored);
 
   std::int64_t capacity() const { return rows_.rows(); }
   bool mapped() const { return file_ != nullptr; }
+  const TensorFile& file() const { return *file_; }
   std::int64_t bytes() const;
+
+  // How its file rounds them; null if it does not.
+  const Rounding* stored_rounding() const { return stored_ ? &stored_->rounding : nullptr; }
+  // What the file holds of all its rows, made ready when it is first asked for; null if nothing.
+  SharedPacked stored_packed() const;
 
   MatrixView rows(std::int64_t count) const { return rows_.slice(0, count); }
   std::span<const std::int64_t> ids(std::int64_t count) const {
     return ids_.first(static_cast<std::size_t>(count));
   }
 
-  // Of a part in memory. The row is found by its id only after `enter`.
-  void put(std::int64_t row, const std::byte* values, std::int64_t id);
+  // A bit for each of 64 of its first rows that holds a NaN or an infinity.
+  std::uint64_t not_finite(std::size_t word, std::int64_t count) const;
 
-  // From here on, the id leads to this row, and to none before it. Not while others look for rows.
+  // Of an index with keys.
+  std::string_view key(std::int64_t row) const;
+
+  // Of a part in memory. The row is found by its id, and its key, only after `enter`.
+  void put(std::int64_t row, const std::byte* values, std::int64_t id, std::string_view key);
+
+  // From here on, id and key lead to this row, and to none before it. Not while others look for
+  // rows.
   void enter(std::int64_t row);
-  std::optional<std::int64_t> find(std::int64_t id) const { return find_row(table_, ids_, id); }
+  std::optional<std::int64_t> find(std::int64_t id) const;
+  std::optional<std::int64_t> find(std::string_view key) const;
 
  private:
+  template <class Look>
+  auto of_file(const Look& look) const;
+
   AlignedArray<std::byte> own_rows_;  // untouched beyond the last row: takes memory as it fills
   AlignedArray<std::int64_t> own_ids_;
   std::vector<std::uint32_t> own_table_;
+  mutable RowBits own_not_finite_;  // read while the next rows are written, as atomic words
+  std::optional<KeyColumn> keys_;
   std::shared_ptr<const TensorFile> file_;
+  std::optional<StoredPacked> stored_;
+  mutable std::once_flag packed_once_;
+  mutable SharedPacked packed_;
 
   MatrixView rows_;
   std::span<const std::int64_t> ids_;
   std::span<const std::uint32_t> table_;
+  std::span<const std::uint64_t> not_finite_;  // of a file
 };
-
-// A bit for each row of a part, or none where all are set.
-using RowBits = std::vector<std::uint64_t>;
 
 inline bool bit_of(std::span<const std::uint64_t> words, std::int64_t row) {
   return (words[static_cast<std::size_t>(row / 64)] >> (row % 64) & 1) != 0;
@@ -65,10 +110,33 @@ struct PartView {
   std::shared_ptr<const Part> part;
   std::int64_t count = 0;
   std::shared_ptr<const RowBits> live;  // null: all
+  SharedPacked packed = nullptr;        // of the first rows, if not of a file
 
+  // Of the first of its rows.
+  SharedPacked packed_rows() const { return packed != nullptr ? packed : part->stored_packed(); }
   bool lives(std::int64_t row) const { return live == nullptr || bit_of(*live, row); }
   MatrixView rows() const { return part->rows(count); }
   std::span<const std::int64_t> ids() const { return part->ids(count); }
 };
+
+// Calls use(view, begin, end) for each run of live rows.
+template <class Use>
+void for_each_run(std::span<const PartView> parts, const Use& use) {
+  for (const PartView& view : parts) {
+    if (view.live == nullptr) {
+      use(view, std::int64_t{0}, view.count);
+      continue;
+    }
+    for (std::int64_t row = 0; row < view.count;) {
+      if (!view.lives(row)) {
+        ++row;
+        continue;
+      }
+      const std::int64_t begin = row;
+      while (row < view.count && view.lives(row)) ++row;
+      use(view, begin, row);
+    }
+  }
+}
 
 }  // namespace nearfield

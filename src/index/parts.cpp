@@ -1,21 +1,14 @@
 #include "index/parts.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "core/checked.hpp"
+#include "index/tuning.hpp"
 
 namespace nearfield {
 namespace {
-
-// A part in memory that is full grows by a copy up to this many bytes, so that there is one to
-// search; larger ones are left, and another begins. At least kLeastBytes are there at first.
-constexpr std::int64_t kMostCopiedBytes = std::int64_t{256} << 20;
-constexpr std::int64_t kLeastBytes = 64 << 10;
-
-std::size_t words_of_rows(std::int64_t rows) {
-  return static_cast<std::size_t>(divide_up(rows, 64));
-}
 
 void set_bit(RowBits& words, std::int64_t row) {
   words[static_cast<std::size_t>(row / 64)] |= std::uint64_t{1} << (row % 64);
@@ -24,16 +17,21 @@ void set_bit(RowBits& words, std::int64_t row) {
 // Copied between two looks at the cancel token.
 constexpr std::int64_t kRowsPerCheck = 4096;
 
+// A limit is for what a call takes beside the index, and progress is of vectors that are added.
+Context for_packing(const Context& context) {
+  return {.threads = context.threads, .deadline = context.deadline, .cancel = context.cancel};
+}
+
 }  // namespace
 
-Parts::Parts(std::shared_ptr<Part> part)
-    : dtype_(part->rows(0).dtype()), cols_(part->rows(0).cols()) {
-  replace_all(std::move(part));
+Parts::Parts(std::shared_ptr<Part> part, IndexSpec spec) : spec_(std::move(spec)) {
+  const std::int64_t rows = part->capacity();
+  replace_all({.part = std::move(part), .end = rows});
 }
 
 std::int64_t Parts::rows_in(std::int64_t bytes) const {
   constexpr std::int64_t kOfAnId = sizeof(std::int64_t) + 2 * sizeof(std::uint32_t);
-  return bytes / (row_bytes(dtype_, cols_) + kOfAnId);
+  return bytes / (row_bytes(spec_.dtype, spec_.cols) + kOfAnId);
 }
 
 std::int64_t Parts::removed() const {
@@ -42,9 +40,23 @@ std::int64_t Parts::removed() const {
   return removed;
 }
 
+std::int64_t Parts::not_finite() const {
+  std::int64_t count = 0;
+  for (const Held& held : parts_) {
+    for (std::size_t i = 0; i < words_of_rows(held.count); ++i) {
+      const std::uint64_t live = held.live.empty() ? ~std::uint64_t{0} : held.live[i];
+      count += std::popcount(held.part->not_finite(i, held.count) & live);
+    }
+  }
+  return count;
+}
+
 std::int64_t Parts::bytes() const {
   std::int64_t bytes = 0;
-  for (const Held& held : parts_) bytes += held.part->bytes();
+  for (const Held& held : parts_) {
+    bytes += held.part->bytes();
+    if (held.packed != nullptr) bytes += bytes_of(held.packed->rows.tensors());
+  }
   return bytes;
 }
 
@@ -61,12 +73,21 @@ std::int64_t Parts::rows_in_memory() const {
 }
 
 // The last parts first: an id that was added again is there.
-std::optional<Place> Parts::find(std::int64_t id) const {
+template <class Name>
+std::optional<Place> Parts::find_row_of(Name name) const {
   for (std::size_t i = parts_.size(); i-- > 0;) {
-    const auto row = parts_[i].part->find(id);
+    const auto row = parts_[i].part->find(name);
     if (row && *row < parts_[i].count && parts_[i].lives(*row)) return Place{i, *row};
   }
   return std::nullopt;
+}
+
+template std::optional<Place> Parts::find_row_of(std::int64_t id) const;
+template std::optional<Place> Parts::find_row_of(std::string_view key) const;
+
+std::int64_t Parts::id(Place place) const {
+  const Held& held = parts_[place.part];
+  return held.part->ids(held.count)[static_cast<std::size_t>(place.row)];
 }
 
 const std::byte* Parts::row(Place place) const {
@@ -80,7 +101,7 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
     fail(ErrorCode::unsupported, "a part holds at most {} vectors, and {} are to be in one",
          kMostPartRows, capacity);
   }
-  auto copy = std::make_shared<Part>(dtype_, cols_, capacity);
+  auto copy = std::make_shared<Part>(spec_, capacity);
   std::int64_t to = 0;
   for (const Held& held : parts) {
     const MatrixView rows = held.part->rows(held.count);
@@ -88,67 +109,109 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
     for (std::int64_t row = 0; row < held.count; ++row) {
       if (row % kRowsPerCheck == 0) monitor.check();
       if (!held.lives(row)) continue;
-      copy->put(to, rows.row(row), ids[static_cast<std::size_t>(row)]);
+      if (to == capacity) {
+        fail(ErrorCode::corrupt_file, "there are more vectors than ids: a file was changed");
+      }
+      copy->put(to, rows.row(row), ids[static_cast<std::size_t>(row)],
+                spec_.keys ? held.part->key(row) : std::string_view());
       copy->enter(to++);
     }
   }
   return copy;
 }
 
-Appended Parts::append(MatrixView vectors, std::span<const std::int64_t> ids,
-                       const Monitor& monitor) const {
+// Where so many rows go.
+Appended Parts::new_place(std::int64_t rows, const Monitor& monitor) const {
   Appended appended;
   const Held* const last =
       parts_.empty() || parts_.back().part->mapped() ? nullptr : &parts_.back();
+  if (last != nullptr && last->count + rows <= last->part->capacity()) {
+    appended.part = last->part;
+    appended.begin = last->count;
+    appended.packed = last->packed;
+  } else if (last != nullptr &&
+             last->part->capacity() <= rows_in(index_tuning().most_copied_bytes)) {
+    appended.begin = last->count - last->removed;
+    appended.replaces_last = true;
+    appended.part = copy({last, 1}, std::max(2 * appended.begin, appended.begin + rows), monitor);
+    if (last->removed == 0) appended.packed = last->packed;
+  } else {
+    const std::int64_t capacity =
+        std::max({rows, rows_in_memory() / 2, rows_in(index_tuning().least_part_bytes) + 1});
+    appended.part = std::make_shared<Part>(spec_, std::min(capacity, kMostPartRows));
+  }
+  appended.end = appended.begin + rows;
+  return appended;
+}
+
+Appended Parts::append(MatrixView vectors, std::span<const std::int64_t> ids,
+                       std::span<const std::string_view> keys, const Context& context) const {
   const std::int64_t rows = vectors.rows();
   if (rows > kMostPartRows) {
     fail(ErrorCode::invalid_argument, "at most {} vectors are added at a time, got {}",
          kMostPartRows, rows);
   }
-  if (last != nullptr && last->count + rows <= last->part->capacity()) {
-    appended.part = last->part;
-    appended.begin = last->count;
-  } else if (last != nullptr && last->part->capacity() <= rows_in(kMostCopiedBytes)) {
-    appended.begin = last->count - last->removed;
-    appended.replaces_last = true;
-    appended.part = copy({last, 1}, std::max(2 * appended.begin, appended.begin + rows), monitor);
-  } else {
-    const std::int64_t capacity = std::max({rows, rows_in_memory() / 2, rows_in(kLeastBytes) + 1});
-    appended.part = std::make_shared<Part>(dtype_, cols_, std::min(capacity, kMostPartRows));
-  }
-  appended.end = appended.begin + rows;
+  const Monitor monitor(context, rows);
+  Appended appended = new_place(rows, monitor);
   for (std::int64_t i = 0; i < rows; ++i) {
     if (i % kRowsPerCheck == 0) monitor.check();
-    appended.part->put(appended.begin + i, vectors.row(i), ids[static_cast<std::size_t>(i)]);
+    appended.part->put(appended.begin + i, vectors.row(i), ids[static_cast<std::size_t>(i)],
+                       spec_.keys ? keys[static_cast<std::size_t>(i)] : std::string_view());
+  }
+  for (const std::int64_t id : ids) {
+    if (find(id)) appended.replaced.push_back(id);
+  }
+  const std::int64_t packed = appended.packed != nullptr ? appended.packed->rows.count() : 0;
+  if (should_pack(appended.end, packed)) {
+    appended.packed = pack(appended.part->rows(appended.end), spec_.metric, for_packing(context));
   }
   return appended;
 }
 
-std::int64_t Parts::publish(const Appended& appended) {
+Appended Parts::gathered(const Context& context) const {
+  const Monitor monitor(context, live_);
+  Appended all{.part = copy(parts_, live_, monitor), .end = live_};
+  all.packed = pack(all.part->rows(live_), spec_.metric, for_packing(context));
+  return all;
+}
+
+void Parts::publish(const Appended& appended) {
   if (appended.replaces_last) parts_.pop_back();
   if (parts_.empty() || parts_.back().part != appended.part) {
     parts_.push_back({.part = appended.part, .count = appended.begin});
   }
-  const std::span<const std::int64_t> ids =
-      appended.part->ids(appended.end).subspan(static_cast<std::size_t>(appended.begin));
   std::vector<Place> replaced;
-  for (const std::int64_t id : ids) {
-    if (const auto old = find(id)) replaced.push_back(*old);
-  }
+  replaced.reserve(appended.replaced.size());
+  for (const std::int64_t id : appended.replaced) replaced.push_back(*find(id));
   for (const Place& place : replaced) parts_[place.part].make_live();
   Held& held = parts_.back();
   if (!held.live.empty()) held.live.resize(words_of_rows(appended.end));
 
   // Nothing throws from here on: all of it is seen, or nothing.
-  for (const Place& place : replaced) drop(place);
+  for (const Place& place : replaced) {
+    if (parts_[place.part].lives(place.row)) drop(place);  // else an id of a file was there twice
+  }
   for (std::int64_t row = appended.begin; row < appended.end; ++row) {
     appended.part->enter(row);
     if (!held.live.empty()) set_bit(held.live, row);
   }
   held.published.reset();
   held.count = appended.end;
-  live_ += std::ssize(ids);
-  return std::ssize(replaced);
+  held.packed = appended.packed;
+  live_ += appended.end - appended.begin;
+  free_empty_parts();
+}
+
+// The last stays if it is in memory: there is room in it.
+void Parts::free_empty_parts() {
+  if (parts_.empty()) return;
+  const Held& newest = parts_.back();
+  if (newest.part->mapped() && newest.removed == newest.count) parts_.pop_back();
+  if (parts_.empty()) return;
+  const auto last = parts_.end() - 1;
+  parts_.erase(std::remove_if(parts_.begin(), last,
+                              [](const Held& held) { return held.removed == held.count; }),
+               last);
 }
 
 void Parts::Held::make_live() {
@@ -176,14 +239,18 @@ std::int64_t Parts::remove(std::span<const std::int64_t> ids) {
     drop(place);
     ++removed;
   }
+  free_empty_parts();
   return removed;
 }
 
-void Parts::replace_all(std::shared_ptr<Part> part) {
-  live_ = part->capacity();
+std::vector<std::shared_ptr<Part>> Parts::replace_all(const Appended& all) {
+  std::vector<std::shared_ptr<Part>> old;
+  old.reserve(parts_.size());
+  for (Held& held : parts_) old.push_back(std::move(held.part));
+  live_ = all.end;
   parts_.clear();
-  parts_.push_back(
-      {.part = std::move(part), .count = live_, .removed = 0, .live = {}, .published = nullptr});
+  parts_.push_back({.part = all.part, .count = all.end, .packed = all.packed});
+  return old;
 }
 
 std::vector<PartView> Parts::views() {
@@ -193,7 +260,8 @@ std::vector<PartView> Parts::views() {
     if (held.removed > 0 && held.published == nullptr) {
       held.published = std::make_shared<const RowBits>(held.live);
     }
-    views.push_back({held.part, held.count, held.removed > 0 ? held.published : nullptr});
+    views.push_back(
+        {held.part, held.count, held.removed > 0 ? held.published : nullptr, held.packed});
   }
   return views;
 }

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/monitor.hpp"
@@ -25,40 +27,45 @@ struct Appended {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool replaces_last = false;  // the part before, whose live rows it begins with
+  SharedPacked packed = nullptr;
+  std::vector<std::int64_t> replaced = {};  // ids that lead to other rows until then
 };
 
 // What is const may run beside itself and views(); what is not const, alone. The views stay as they
 // are, whatever comes later.
 class Parts {
  public:
-  Parts(DType dtype, std::int64_t cols) : dtype_(dtype), cols_(cols) {}
+  explicit Parts(IndexSpec spec) : spec_(std::move(spec)) {}
   // Of a file, with all its rows.
-  explicit Parts(std::shared_ptr<Part> part);
+  Parts(std::shared_ptr<Part> part, IndexSpec spec);
 
   std::int64_t live() const { return live_; }
   std::int64_t removed() const;
+  std::int64_t not_finite() const;
   std::int64_t bytes() const;
   std::int64_t mapped_bytes() const;
   std::size_t size() const { return parts_.size(); }
   std::shared_ptr<const Part> part(std::size_t i) const { return parts_[i].part; }
 
-  std::optional<Place> find(std::int64_t id) const;
+  std::optional<Place> find(std::int64_t id) const { return find_row_of(id); }
+  std::optional<Place> find(std::string_view key) const { return find_row_of(key); }
+  std::int64_t id(Place place) const;
+  std::string_view key(Place place) const { return parts_[place.part].part->key(place.row); }
   const std::byte* row(Place place) const;
 
-  // Writes rows behind the last. One writer at a time.
+  // Writes rows behind the last; keys, of an index that has some, else none. One writer at a time.
   Appended append(MatrixView vectors, std::span<const std::int64_t> ids,
-                  const Monitor& monitor) const;
-  // From here on they are there, and what their ids led to before is not. How many that was.
-  std::int64_t publish(const Appended& appended);
+                  std::span<const std::string_view> keys, const Context& context) const;
+  // From here on they are there, and what their ids led to before is not.
+  void publish(const Appended& appended);
 
   // How many were there.
   std::int64_t remove(std::span<const std::int64_t> ids);
 
   // All live rows in one part, in their order.
-  std::shared_ptr<Part> gathered(const Monitor& monitor) const {
-    return copy(parts_, live_, monitor);
-  }
-  void replace_all(std::shared_ptr<Part> part);
+  Appended gathered(const Context& context) const;
+  // Returns what was there before, for who would not have it freed while others wait.
+  std::vector<std::shared_ptr<Part>> replace_all(const Appended& all);
 
   std::vector<PartView> views();
 
@@ -69,20 +76,24 @@ class Parts {
     std::int64_t removed = 0;
     RowBits live = {};                                   // empty: all
     std::shared_ptr<const RowBits> published = nullptr;  // a copy of it, until it changes
+    SharedPacked packed = nullptr;
 
     void make_live();
     bool lives(std::int64_t row) const { return live.empty() || bit_of(live, row); }
   };
 
+  template <class Name>
+  std::optional<Place> find_row_of(Name name) const;
   // Copies the live rows of some parts behind each other.
   std::shared_ptr<Part> copy(std::span<const Held> parts, std::int64_t capacity,
                              const Monitor& monitor) const;
   std::int64_t rows_in(std::int64_t bytes) const;
   std::int64_t rows_in_memory() const;
+  Appended new_place(std::int64_t rows, const Monitor& monitor) const;
   void drop(Place place);
+  void free_empty_parts();
 
-  DType dtype_;
-  std::int64_t cols_;
+  IndexSpec spec_;
   std::vector<Held> parts_;
   std::int64_t live_ = 0;
 };

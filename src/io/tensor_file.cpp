@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -18,6 +19,9 @@ constexpr std::size_t kBytesPerCheck = std::size_t{4} << 20;
 constexpr std::string_view kSumPrefix = "xxh3.";
 constexpr std::string_view kPadPrefix = "_pad.";
 
+// Of the header without this sum itself.
+constexpr const char* kHeaderSum = "xxh3";
+
 std::string sum_name(std::string_view tensor) { return fmt::format("{}{}", kSumPrefix, tensor); }
 
 class Sum {
@@ -31,6 +35,18 @@ class Sum {
  private:
   XXH3_state_t state_;
 };
+
+std::string sum_of_header(TensorHeader header) {
+  header.metadata.erase(kHeaderSum);
+  // As a reader has them: of those that are empty, the order in the file is not to be seen.
+  std::ranges::sort(header.tensors, {}, [](const TensorEntry& tensor) {
+    return std::tuple(tensor.begin, tensor.end, tensor.name);
+  });
+  const std::string text = format_tensor_header(header);
+  Sum sum;
+  sum.add(std::as_bytes(std::span(text)));
+  return sum.text();
+}
 
 // In pieces, so that a cancelled one need not wait for the whole.
 void in_pieces(std::span<const std::byte> bytes, const Monitor& monitor, const TakeBytes& take) {
@@ -138,6 +154,11 @@ const std::string& TensorFile::metadata(const std::string& name) const {
 }
 
 void TensorFile::verify(Monitor& monitor) const {
+  if (const std::string sum = sum_of_header(header_); sum != metadata(kHeaderSum)) {
+    fail(ErrorCode::corrupt_file,
+         "{}: its header has the sum {}, and {} when it was written: copy or build it again",
+         path(), sum, metadata(kHeaderSum));
+  }
   for (const TensorEntry& entry : header_.tensors) {
     Sum sum;
     in_pieces(bytes(entry), monitor, [&](std::span<const std::byte> piece) {
@@ -172,11 +193,12 @@ void write_tensors(OutputFile& out, std::vector<TensorToWrite> tensors,
     end += bytes_of(tensor.type, tensor.shape);
     header.tensors.push_back({tensor.name, tensor.type, tensor.shape, begin, end});
   }
+  header.metadata[kHeaderSum] = sum_of_header(header);
   out.write(format_tensor_header(header));
   for (const TensorToWrite& tensor : tensors) {
     give_all(tensor, monitor, [&](std::span<const std::byte> bytes) {
       out.write(bytes);
-      monitor.advance(std::ssize(bytes));
+      if (!tensor.name.starts_with(kPadPrefix)) monitor.advance(std::ssize(bytes));
     });
   }
 }

@@ -65,7 +65,8 @@ TensorToWrite tensor_in_memory(std::string name, TensorType type, std::vector<st
                                std::span<const std::byte> bytes);
 
 // Between them there is padding of its own, in tensors named _pad.N, and in the metadata a sum of
-// each, in entries named xxh3.NAME. Does not commit.
+// each, in entries named xxh3.NAME, and of the header without it, named xxh3. Does not commit.
+// The monitor is told of their bytes, without the padding.
 void write_tensors(OutputFile& out, std::vector<TensorToWrite> tensors,
                    std::map<std::string, std::string> metadata, Monitor& monitor);
 

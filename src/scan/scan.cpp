@@ -33,6 +33,7 @@ std::int64_t run_block(const Block& block, const RowSet& allowed, const Filter& 
   scratch.thresholds.resize(static_cast<std::size_t>(block.queries.size()));
   sink.thresholds(block.queries, scratch.thresholds);
   filter.survivors(block, scratch.thresholds, scratch.candidates);
+  monitor.check();
   allowed.restrict(scratch.candidates);
   const std::int64_t survivors = scratch.candidates.size();
   scratch.counts.considered += pairs;

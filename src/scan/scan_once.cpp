@@ -99,6 +99,7 @@ class OnceScan {
     read_thresholds(block, scratch);
     filter_.survivors_of_both(block, scratch.thresholds, scratch.row_thresholds,
                               scratch.candidates);
+    monitor_.check();
     if (one_set_ && block.rows.begin < block.queries.end) {
       scratch.candidates.keep_if([](std::int64_t query, std::int64_t row) { return query < row; });
     }

@@ -28,12 +28,18 @@ std::int64_t allowed_rows(const RowFilter& filter, std::int64_t rows) {
 }
 
 // What a filter needs; `shape` is that of the search with every row.
-TileShape rounded_blocks(const SearchShape& shape, const TileTuning& tuning) {
-  return {.queries = kTileQueries,
-          .rows = kGroupRows,
-          .most_queries = tuning.queries,
-          .most_rows = std::min(tuning.rows, kMostTileRows),
-          .most_pairs = tuning.block_values / std::max<std::int64_t>(shape.cols, 1)};
+TileShape rounded_blocks(const SearchShape& shape, const TileKernel& kernel,
+                         const TileTuning& tuning) {
+  const auto in_time =
+      static_cast<std::int64_t>(kernel.products_a_nanosecond * tuning.most_block_nanoseconds);
+  const std::int64_t selected =
+      tuning.most_selected_items / std::max<std::int64_t>(shape.threshold_rank, 1);
+  return {
+      .queries = kTileQueries,
+      .rows = kGroupRows,
+      .most_queries = std::min(tuning.queries, std::max(selected, kTileQueries)),
+      .most_rows = std::min(tuning.rows, kMostTileRows),
+      .most_pairs = std::min(tuning.block_values, in_time) / std::max<std::int64_t>(shape.cols, 1)};
 }
 
 // Centre and signs.
@@ -41,9 +47,9 @@ std::int64_t rounding_bytes(std::int64_t cols) {
   return cols * static_cast<std::int64_t>(3 * sizeof(float));
 }
 
-SearchShape rounded_shape(SearchShape shape, const TileTuning& tuning) {
+SearchShape rounded_shape(SearchShape shape, const TileKernel& kernel, const TileTuning& tuning) {
   const std::int64_t cols = shape.cols;
-  shape.tiles = rounded_blocks(shape, tuning);
+  shape.tiles = rounded_blocks(shape, kernel, tuning);
   shape.base_filter_bytes = RoundedRows::bytes_per_row(cols);
   shape.query_filter_bytes = RoundedQueries::bytes_per_query(cols);
   shape.fixed_bytes += RoundedRows::fixed_bytes(cols, shape.threads) +
@@ -52,8 +58,9 @@ SearchShape rounded_shape(SearchShape shape, const TileTuning& tuning) {
 }
 
 // For whichever of bytes and bf16 takes more.
-SearchShape either_shape(const SearchShape& every_row, const TileTuning& tuning) {
-  SearchShape shape = rounded_shape(every_row, tuning);
+SearchShape either_shape(const SearchShape& every_row, const TileKernel& kernel,
+                         const TileTuning& tuning) {
+  SearchShape shape = rounded_shape(every_row, kernel, tuning);
   const std::int64_t cols = shape.cols;
   shape.base_filter_bytes = std::max(shape.base_filter_bytes, Bf16Rows::bytes_per_row(cols));
   shape.query_filter_bytes = std::max(shape.query_filter_bytes, Bf16Queries::bytes_per_query(cols));
@@ -101,8 +108,8 @@ SearchShape bit_tile_shape(const SearchShape& every_row, const BitTuning& tuning
 }
 
 // Of a base that is prepared: nothing is made of it.
-SearchShape kept_shape(SearchShape shape, const TileTuning& tuning) {
-  shape.tiles = rounded_blocks(shape, tuning);
+SearchShape kept_shape(SearchShape shape, const TileKernel& kernel, const TileTuning& tuning) {
+  shape.tiles = rounded_blocks(shape, kernel, tuning);
   shape.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
   shape.fixed_bytes +=
       RoundedQueries::fixed_bytes(shape.cols, shape.threads) + rounding_bytes(shape.cols);
@@ -162,7 +169,7 @@ class Choice {
   // Empty if it is of no use: bytes kept as they are serve queries of the same bytes alone.
   std::unique_ptr<FilterMaker> kept(const PreparedBase& prepared) {
     if (prepared.rounding.lossless && input_.queries.dtype() != input_.base.dtype()) return nullptr;
-    if (!takes(kept_shape(shape_, tuning_.tiles), 1)) return nullptr;
+    if (!takes(kept_shape(shape_, tile_kernel(isa_), tuning_.tiles), 1)) return nullptr;
     Rounding rounding = prepared.rounding;
     rounding.queries = input_.queries.dtype();
     return std::make_unique<RoundedFilterMaker>(std::move(rounding), tile_kernel(isa_),
@@ -173,7 +180,7 @@ class Choice {
   std::unique_ptr<FilterMaker> rounded() {
     auto rounding = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
                                     input_.base.cols(), isa_);
-    const SearchShape bytes = rounded_shape(shape_, tuning_.tiles);
+    const SearchShape bytes = rounded_shape(shape_, tile_kernel(isa_), tuning_.tiles);
     if (!rounding || (!rounding->lossless && shape_.rows < tuning_.tiles.least_rows) ||
         !fits(bytes, tuning_, tuning_.tiles.least_queries)) {
       return nullptr;
@@ -199,7 +206,7 @@ class Choice {
   // and rounded more often, that blocks are smaller, or that a base is cut which was whole: one
   // look at a pair serves both sides of a whole base only.
   bool takes_either(const SearchShape& bytes) {
-    const SearchShape either = either_shape(shape_, tuning_.tiles);
+    const SearchShape either = either_shape(shape_, tile_kernel(isa_), tuning_.tiles);
     if (!fits(either, tuning_, tuning_.tiles.least_queries)) return false;
     const Plan with_bytes = make_plan(bytes, tuning_);
     const Plan with_either = make_plan(either, tuning_);

@@ -70,8 +70,8 @@ bool has_filter(const Question& question) {
                          question.base.cols(), isa);
 }
 
-// Of a search by tiles of rows in memory, all of which may be found. Under a memory limit the
-// search is cut to fit, and has no room for another.
+// Of a search by tiles of rows in memory, all of which may be found, or those of a bitset. Under a
+// memory limit the search is cut to fit, and has no room for another.
 std::optional<Sampling> sampling_of(const Question& question) {
   const KnnOptions& options = question.options;
   const auto base = question.base.in_memory();

@@ -15,16 +15,6 @@ namespace {
 
 constexpr const char* kAdvice = "search the rows as they are";
 
-Rounding rounding_for(MatrixView rows, MetricSpec metric, Isa isa) {
-  check_metric(metric);
-  auto rounding = choose_rounding(metric, rows.dtype(), rows.dtype(), rows.cols(), isa);
-  if (!rounding) {
-    fail(ErrorCode::unsupported, "nothing can be prepared of {} columns of {} for {}: {}",
-         rows.cols(), to_string(rows.dtype()), to_string(metric), kAdvice);
-  }
-  return *std::move(rounding);
-}
-
 // What is allocated, in the terms of a plan.
 Plan memory_plan(MatrixView rows, int threads, const Context& context) {
   Plan plan;
@@ -42,22 +32,35 @@ Plan memory_plan(MatrixView rows, int threads, const Context& context) {
 
 }  // namespace
 
-PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& context)
-    : rows_(rows), metric_(metric) {
-  // Throws if it is not available here.
-  const Isa isa = distance_kernels(context.isa ? *context.isa : default_isa()).isa;
-  Rounding rounding = rounding_for(rows, metric, isa);
-  const TileKernel& kernel = tile_kernel(isa);
+Isa isa_of(const Context& context) {
+  return distance_kernels(context.isa ? *context.isa : default_isa()).isa;
+}
+
+std::optional<PreparedBase> prepare(MatrixView rows, MetricSpec metric, const Context& context) {
+  check_metric(metric);
+  const Isa isa = isa_of(context);
+  auto rounding = choose_rounding(metric, rows.dtype(), rows.dtype(), rows.cols(), isa);
+  if (!rounding) return std::nullopt;
   const int threads = resolve_threads(context.threads);
-  base_ = with_memory_errors(memory_plan(rows, threads, context), kAdvice, [&] {
+  return with_memory_errors(memory_plan(rows, threads, context), kAdvice, [&] {
     const DefaultFloats floats;
     Monitor monitor(context, rows.rows());
-    if (!rounding.lossless) fit_rounding(rounding, rows, monitor);
-    RoundedRows rounded(rounding, kernel, rows, 0, threads, monitor, TileRows::Progress::rows);
+    if (!rounding->lossless) fit_rounding(*rounding, rows, monitor);
+    RoundedRows rounded(*rounding, tile_kernel(isa).form, rows, 0, threads, monitor,
+                        TileRows::Progress::rows);
     monitor.finish();
-    return std::make_unique<PreparedBase>(
-        PreparedBase{metric, isa, std::move(rounding), std::move(rounded)});
+    return std::optional(PreparedBase{metric, isa, *std::move(rounding), std::move(rounded)});
   });
+}
+
+PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& context)
+    : rows_(rows), metric_(metric) {
+  auto base = prepare(rows, metric, context);
+  if (!base) {
+    fail(ErrorCode::unsupported, "nothing can be prepared of {} columns of {} for {}: {}",
+         rows.cols(), to_string(rows.dtype()), to_string(metric), kAdvice);
+  }
+  base_ = std::make_unique<PreparedBase>(*std::move(base));
 }
 
 PreparedRows::PreparedRows(PreparedRows&&) noexcept = default;

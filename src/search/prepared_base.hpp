@@ -1,7 +1,11 @@
 // What PreparedRows holds for the engine.
 #pragma once
 
+#include <optional>
+
+#include <nearfield/context.hpp>
 #include <nearfield/isa.hpp>
+#include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
 #include "filter/rounded/rounded_rows.hpp"
@@ -14,5 +18,11 @@ struct PreparedBase {
   Rounding rounding;
   RoundedRows rows;
 };
+
+// Which one a search takes. Throws if it is not available here.
+Isa isa_of(const Context& context);
+
+// Empty if nothing can be prepared of such rows. Looks at nothing of them later.
+std::optional<PreparedBase> prepare(MatrixView rows, MetricSpec metric, const Context& context);
 
 }  // namespace nearfield

@@ -16,12 +16,13 @@
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/oracle/oracle.hpp"
+#include "tests/unit/index/small_parts.hpp"
 #include "tests/unit/io/temp_folder.hpp"
 
 namespace nearfield {
 namespace {
 
-// Of each kind of index; tests/show/... asks for a million in all.
+// Of each kind of index, twice.
 std::int64_t operations() {
   const char* const asked = std::getenv("NEARFIELD_MODEL_OPERATIONS");
   return asked != nullptr ? std::atoll(asked) : 2'000;
@@ -230,7 +231,7 @@ class Model {
   std::int64_t next_ = 0;
 };
 
-TEST(IndexModel, AgreesWithAMap) {
+void expect_agreement() {
   const IndexSpec specs[] = {
       {"flat", DType::u8, 6, Metric::sqeuclidean},    {"flat", DType::f32, 5, Metric::cosine},
       {"flat", DType::bits, 13, Metric::hamming},     {"flat", DType::f64, 3, Metric::l1},
@@ -243,6 +244,13 @@ TEST(IndexModel, AgreesWithAMap) {
       ASSERT_NO_FATAL_FAILURE(model.step()) << "operation " << i << " of " << model.state();
     }
   }
+}
+
+TEST(IndexModel, AgreesWithAMap) { expect_agreement(); }
+
+TEST(IndexModel, AgreesWithAMapInSmallParts) {
+  const test::SmallParts small;
+  expect_agreement();
 }
 
 }  // namespace

@@ -37,6 +37,15 @@ void use(Index& index, const std::string& copy) {
     allow_error([&] { index.get(std::vector{id}); });
   }
   allow_error([&] { index.upsert(queries, std::vector<std::int64_t>{5, 7}); });
+  allow_error([&] {
+    const std::vector<std::string> keys = index.keys_of(ids);
+    index.ids_of(std::vector<std::string_view>(keys.begin(), keys.end()));
+    if (keys.size() >= 2) index.upsert(queries, std::vector<std::string_view>{keys[0], keys[1]});
+    index.upsert(queries, std::vector<std::string_view>{"a", "b"});
+  });
+  allow_error([&] { index.compact(); });
+  index.parts();
+  index.stats();
   allow_error([&] { index.remove(ids); });
   allow_error([&] { index.search(queries, {.k = 3}, context); });
   allow_error([&] {

@@ -148,7 +148,7 @@ def test_changed_bytes_are_noticed(tmp_path: Path) -> None:
     _index(_vectors(20)).save(path)
     good = path.read_bytes()
     path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
-    with pytest.raises(nf.CorruptFileError, match="id_table"):
+    with pytest.raises(nf.CorruptFileError, match=r"packed\.centre"):
         nf.verify_index(path)
     path.write_bytes(good[:-1])
     with pytest.raises(nf.CorruptFileError):
@@ -185,3 +185,60 @@ def test_readers_beside_a_writer() -> None:
     for reader in readers:
         reader.join()
     assert not errors
+
+
+def test_keys_lead_to_ids_and_back(tmp_path: Path) -> None:
+    vectors = _vectors(300)
+    names = [f"image-{i}.jpg" for i in range(300)]
+    index = nf.Index(dim=8, dtype="float32", keys=True)
+    ids = index.add(vectors, keys=names)
+    assert index.has_keys
+    assert "image-7.jpg" in index
+    assert b"image-7.jpg" in index
+    assert "image-300.jpg" not in index
+    found = index.search(vectors[:20], k=3)
+    assert index.keys_of(found.ids[:, 0]) == [names[i].encode() for i in found.ids[:, 0]]
+    assert index.upsert(vectors[:2], keys=["image-5.jpg", "new\0\xff"]) == 1
+    assert index.ids_of(["image-5.jpg", "new\0\xff", "nothing"]).tolist() == [ids[5], 300, -1]
+    np.testing.assert_array_equal(index.get([ids[5]]), vectors[:1])
+    assert index.upsert(vectors[9:10], ids=[ids[5]]) == 1
+    assert index.keys_of([ids[5], -1]) == [b"image-5.jpg", b""]
+    assert index.remove(keys=["image-0.jpg", "image-0.jpg", "nothing"]) == 1
+    index.save(tmp_path / "index.nf")
+    nf.verify_index(tmp_path / "index.nf")
+    with nf.Index.open(tmp_path / "index.nf") as opened:
+        assert opened.has_keys
+        assert len(opened) == 300
+        assert "image-0.jpg" not in opened
+        assert opened.ids_of(names[1:]).tolist() == list(range(1, 300))
+        assert opened.keys_of(opened.ids) == index.keys_of(index.ids)
+        assert opened.add(vectors[:1], keys=["image-0.jpg"]).tolist() == [301]
+        opened.compact()
+        assert opened.ids_of(["image-0.jpg", "image-1.jpg"]).tolist() == [301, 1]
+    with pytest.raises(nf.InvalidArgumentError, match=r"image-9\.jpg"):
+        index.add(vectors[:1], keys=["image-9.jpg"])
+    with pytest.raises(nf.InvalidArgumentError, match="more than one"):
+        index.add(vectors[:2], keys=["a", "a"])
+    with pytest.raises(nf.InvalidArgumentError, match="2 keys for 1"):
+        index.add(vectors[:1], keys=["a", "b"])
+    with pytest.raises(nf.InvalidArgumentError, match="has keys"):
+        index.add(vectors[:1])
+    with pytest.raises(nf.InvalidArgumentError, match="has no keys"):
+        _index(vectors).keys_of([1])
+    with pytest.raises(TypeError, match="list"):
+        index.ids_of("image-1.jpg")
+    assert len(index) == 300
+
+
+def test_limits_and_read_only(tmp_path: Path) -> None:
+    index = _index(_vectors(20))
+    path = tmp_path / "index.nf"
+    index.save(path)
+    with pytest.raises(nf.UnsupportedError, match="limit"):
+        nf.Index.open(path, max_bytes=100)
+    with pytest.raises(nf.UnsupportedError, match="limit"):
+        nf.Index.open(path, max_dim=7)
+    with nf.Index.open(path, read_only=True, max_dim=8) as opened:
+        with pytest.raises(nf.InvalidArgumentError, match="read only"):
+            opened.remove([1])
+        assert opened.search(_vectors(1), k=1).ids.tolist() == [[0]]

@@ -18,7 +18,7 @@ namespace nearfield {
 
 // A sum of products by tiles is off by at most this part of the lengths' product, in whatever order
 // it is added up: 2^-24 for each of cols additions, of up to 31 more with zeros, and of those of a
-// comparison, which are 4. 32 are for nothing, and the factor is for products of errors.
+// comparison, which are 4. The other 29 are for nothing, and the factor is for products of errors.
 constexpr double bf16_sum_error(std::int64_t cols) {
   return static_cast<double>(cols + 64) * 0x1p-24 * (1 + 0x1p-9);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/decode.hpp"
@@ -42,17 +43,15 @@ std::vector<float> sample(const Rounding& rounding, MatrixView rows) {
 void take_centre(Rounding& rounding, std::span<float> values) {
   const auto cols = static_cast<std::size_t>(rounding.cols);
   const std::size_t rows = values.size() / cols;
-  rounding.centre.assign(cols, 0);
-  double squares = 0;
+  std::vector<float> centres(cols);
   for (std::size_t i = 0; i < cols && rows > 0; ++i) {
     double sum = 0;
     for (std::size_t row = 0; row < rows; ++row) sum += values[row * cols + i];
     const auto centre = static_cast<float>(sum / static_cast<double>(rows));
     for (std::size_t row = 0; row < rows; ++row) values[row * cols + i] -= centre;
-    rounding.centre[i] = centre;
-    squares += static_cast<double>(centre) * centre;
+    centres[i] = centre;
   }
-  rounding.centre_length = std::sqrt(squares);
+  rounding.centre_on(std::move(centres));
 }
 
 struct Step {

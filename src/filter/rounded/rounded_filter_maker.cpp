@@ -18,7 +18,7 @@ const Filter& RoundedFilterMaker::take_rows(const Piece& rows, int threads, Moni
   filter_.reset();
   if (kept_ != nullptr) return filter_.emplace(rounding_, kernel_, *queries_, *kept_);
   rows_.reset();  // first: the plan counts one chunk of them
-  rows_.emplace(rounding_, kernel_, rows.view, rows.first, threads, monitor);
+  rows_.emplace(rounding_, kernel_.form, rows.view, rows.first, threads, monitor);
   return filter_.emplace(rounding_, kernel_, *queries_, *rows_);
 }
 

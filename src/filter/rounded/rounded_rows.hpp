@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <nearfield/matrix.hpp>
@@ -13,19 +14,34 @@
 
 namespace nearfield {
 
+// What RoundedRows are made of, as it lies in memory or in a file.
+struct RoundedTensors {
+  std::span<const std::byte> values;   // as TileRows has them
+  std::span<const std::int32_t> bias;  // of each row, of whole groups
+  std::span<const GroupTerms> terms;   // of each group
+  std::span<const std::uint32_t> odd;  // a bit for each row
+};
+
 // Rows of a base in the layout of the tile kernels.
 class RoundedRows {
  public:
-  // `first` is the number of the first row.
-  RoundedRows(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
-              std::int64_t first, int threads, Monitor& monitor,
+  // For queries of that form. `first` is the number of the first row.
+  RoundedRows(const Rounding& rounding, QueryForm form, MatrixView rows, std::int64_t first,
+              int threads, Monitor& monitor,
               TileRows::Progress progress = TileRows::Progress::none);
+  // Looks at tensors() of others, made for QueryForm::bytes of so many rows with the same rounding,
+  // which must outlive it.
+  RoundedRows(const Rounding& rounding, QueryForm form, std::int64_t rows,
+              const RoundedTensors& tensors);
 
   // What it takes, beside what its making takes.
   static std::int64_t bytes_per_row(std::int64_t cols);
   static std::int64_t fixed_bytes(std::int64_t cols, int threads);
 
+  RoundedTensors tensors() const { return {tiles_.all(), bias_, terms_, odd_}; }
+
   std::int64_t depth() const { return tiles_.depth(); }
+  std::int64_t count() const { return tiles_.count(); }
   bool begins_group(std::int64_t row) const { return tiles_.begins_group(row); }
 
   // Of a row that begins a group.
@@ -49,13 +65,19 @@ class RoundedRows {
   }
 
  private:
-  void round_group(const Rounding& rounding, const TileKernel& kernel, MatrixView rows,
-                   std::int64_t group, Rounder& rounder, std::byte* out);
+  void round_group(const Rounding& rounding, QueryForm form, MatrixView rows, std::int64_t group,
+                   Rounder& rounder, std::byte* out);
+  void find_largest(const Rounding& rounding);
+  void take_offset_off();
 
   TileRows tiles_;
-  AlignedArray<std::int32_t> bias_;
-  std::vector<GroupTerms> terms_;
-  std::vector<std::uint32_t> odd_;
+  // Its own, unless it looks at those of others.
+  AlignedArray<std::int32_t> own_bias_;
+  std::vector<GroupTerms> own_terms_;
+  std::vector<std::uint32_t> own_odd_;
+  std::span<const std::int32_t> bias_;
+  std::span<const GroupTerms> terms_;
+  std::span<const std::uint32_t> odd_;
   GroupTerms largest_;
   double longest_ = 0;
 };

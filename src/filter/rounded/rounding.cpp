@@ -1,6 +1,7 @@
 #include "filter/rounded/rounding.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "filter/rounded/rounding_kernel.hpp"
 #include "filter/rounded/tile_kernel.hpp"
@@ -15,6 +16,13 @@ static_assert(128 * 128 * kMostCols * 3 < std::int64_t{kLargestProduct});
 bool bytes(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
 }  // namespace
+
+void Rounding::centre_on(std::vector<float> point) {
+  centre = std::move(point);
+  double squares = 0;
+  for (const float value : centre) squares += static_cast<double>(value) * value;
+  centre_length = std::sqrt(squares);
+}
 
 std::optional<double> scale_of(const Rounding& rounding, std::span<const double> decoded) {
   const RoundingKernel& kernel = rounding_kernel(rounding.isa);

@@ -42,6 +42,7 @@ struct Rounding {
   std::optional<Rotation> rotation;
   float step = 1;
 
+  void centre_on(std::vector<float> point);
   bool fitted() const { return lossless || !centre.empty(); }
 };
 

@@ -35,7 +35,8 @@ struct GroupTerms {
 //   sum of query[i] * row[i] + bias[row] >=
 //       level[query] + per_loss[query] * loss + per_other[query] * other
 // where the right side is rounded to an integer, up or down. A level of -infinity finds every row,
-// one of +infinity none. If there is a column_bias, a pair is also found if
+// one of +infinity none but those whose bias is kLargestProduct. If there is a column_bias, a pair
+// is also found if
 //   the left side + column_bias[row] >= column_level[query]
 // so that a row finds queries too.
 struct TileJob {
@@ -72,6 +73,8 @@ struct TileKernel {
   const char* name;
   QueryForm form;
   void (*run)(TileJob& job);
+  double
+      products_a_nanosecond;  // of one core, at least about: how much is done before one can stop
 };
 
 // The kernel of an ISA that is available here.

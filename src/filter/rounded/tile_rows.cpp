@@ -25,12 +25,21 @@ std::int64_t TileRows::fixed_bytes(std::int64_t row_bytes, int threads) {
   return last_group + kTileBytes + threads * kGroupRows * bytes_per_row(row_bytes);
 }
 
-TileRows::TileRows(Range range, std::int64_t row_bytes)
+std::int64_t TileRows::all_bytes(std::int64_t rows, std::int64_t row_bytes) {
+  return round_up(rows, kGroupRows) * bytes_per_row(row_bytes) + kTileBytes;
+}
+
+TileRows::TileRows(Range range, std::int64_t row_bytes, std::span<const std::byte> all)
     : range_(range),
       depth_(depth_of(row_bytes)),
       groups_(divide_up(range.size(), kGroupRows)),
-      values_(groups_ * kGroupRows * depth_ * 4 + kTileBytes) {
-  std::memset(values_.data() + groups_ * kGroupRows * depth_ * 4, 0, kTileBytes);
+      all_(all) {}
+
+TileRows::TileRows(Range range, std::int64_t row_bytes) : TileRows(range, row_bytes, {}) {
+  const auto bytes = static_cast<std::size_t>(all_bytes(range.size(), row_bytes));
+  own_ = AlignedArray<std::byte>(static_cast<std::int64_t>(bytes));
+  all_ = {own_.data(), bytes};
+  std::memset(own_.data() + bytes - kTileBytes, 0, kTileBytes);
 }
 
 void TileRows::fill(int threads, Monitor& monitor, Progress progress,
@@ -55,7 +64,7 @@ void TileRows::fill(int threads, Monitor& monitor, Progress progress,
 
 // From rows one after the other to the layout of blocks.
 void TileRows::interleave(std::int64_t group, const std::byte* rows) {
-  std::byte* out = values_.data() + group * kGroupRows * depth_ * 4;
+  std::byte* out = own_.data() + group * kGroupRows * depth_ * 4;
   for (std::int64_t block = 0; block < 2; ++block, rows += kBlockRows * depth_ * 4) {
     for (std::int64_t k = 0; k < depth_; ++k) {
       for (std::int64_t row = 0; row < kBlockRows; ++row, out += 4) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "core/aligned_array.hpp"
 #include "core/monitor.hpp"
@@ -19,8 +20,12 @@ class TileRows {
 
   // `row_bytes`: of the values of a row.
   TileRows(Range range, std::int64_t row_bytes);
+  // Looks at all() of others like it, which must outlive it.
+  TileRows(Range range, std::int64_t row_bytes, std::span<const std::byte> all);
 
   static std::int64_t bytes_per_row(std::int64_t row_bytes);
+  // Of all().
+  static std::int64_t all_bytes(std::int64_t rows, std::int64_t row_bytes);
   // Beside its rows, and while it is filled.
   static std::int64_t fixed_bytes(std::int64_t row_bytes, int threads);
 
@@ -41,9 +46,9 @@ class TileRows {
   bool begins_group(std::int64_t row) const { return offset(row) % kGroupRows == 0; }
 
   // Of a row that begins a group.
-  const std::byte* values(std::int64_t row) const {
-    return values_.data() + offset(row) * depth_ * 4;
-  }
+  const std::byte* values(std::int64_t row) const { return all_.data() + offset(row) * depth_ * 4; }
+  // Values of all rows, and zeros behind them, where a kernel reads on.
+  std::span<const std::byte> all() const { return all_; }
 
  private:
   void interleave(std::int64_t group, const std::byte* rows);
@@ -51,7 +56,8 @@ class TileRows {
   Range range_;
   std::int64_t depth_;
   std::int64_t groups_;
-  AlignedArray<std::byte> values_;
+  AlignedArray<std::byte> own_;
+  std::span<const std::byte> all_;
 };
 
 }  // namespace nearfield

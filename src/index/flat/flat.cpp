@@ -1,31 +1,86 @@
 // Every vector is looked at: the search of the library, part by part.
 #include <array>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <nearfield/knn.hpp>
 #include <nearfield/within.hpp>
 
+#include "core/checked.hpp"
+#include "filter/filter.hpp"
 #include "index/family.hpp"
 
 namespace nearfield {
 namespace {
 
-// A context for one part after the other, whose progress goes from 0 to the end of all.
-class PartByPart {
+// Rows of a part that are searched at once: those that are packed, or those that are not.
+class Stretch {
  public:
-  PartByPart(MatrixView queries, std::span<const AskedPart> parts, const Context& context)
+  // Both ends are multiples of 64, or that of the part.
+  Stretch(const AskedPart& part, Range range, SharedPacked packed)
+      : packed_(std::move(packed)),
+        rows_(part.view.rows().slice(range.begin, range.size()), packed_.get()),
+        ids_(part.view.ids().subspan(static_cast<std::size_t>(range.begin),
+                                     static_cast<std::size_t>(range.size()))) {
+    const RowFilter whole = part.filter();
+    if (whole.kind() == RowFilter::Kind::list) {
+      for (const std::int64_t row : whole.ids()) {
+        if (row >= range.begin && row < range.end) listed_.push_back(row - range.begin);
+      }
+      filter_ = RowFilter::list(listed_);
+    } else if (whole.kind() == RowFilter::Kind::bitset) {
+      filter_ = RowFilter::bitset(
+          whole.words().subspan(static_cast<std::size_t>(range.begin / 64),
+                                static_cast<std::size_t>(divide_up(range.size(), 64))));
+    }
+  }
+  Stretch(Stretch&&) noexcept = default;
+
+  const RowSource& rows() const { return rows_; }
+  RowFilter filter() const { return filter_; }
+  std::span<const std::int64_t> ids() const { return ids_; }
+
+ private:
+  SharedPacked packed_;
+  RowsWithPacked rows_;
+  std::span<const std::int64_t> ids_;
+  std::vector<std::int64_t> listed_;
+  RowFilter filter_;
+};
+
+// At least one, which may be empty.
+std::vector<Stretch> stretches_of(std::span<const AskedPart> parts, const Context& context) {
+  std::vector<Stretch> stretches;
+  const Isa isa = isa_of(context);
+  for (const AskedPart& part : parts) {
+    SharedPacked packed = part.view.packed_rows();
+    if (packed != nullptr && packed->isa != isa) packed.reset();  // was asked for another
+    const std::int64_t end = packed != nullptr ? packed->rows.count() : 0;
+    if (packed != nullptr) stretches.emplace_back(part, Range{0, end}, std::move(packed));
+    if (end < part.view.count || end == 0) {
+      stretches.emplace_back(part, Range{end, part.view.count}, nullptr);
+    }
+  }
+  return stretches;
+}
+
+// A context for one stretch after the other, whose progress goes from 0 to the end of all.
+class OneByOne {
+ public:
+  OneByOne(MatrixView queries, std::span<const Stretch> stretches, const Context& context)
       : queries_(queries.rows()), own_(context) {
-    for (const AskedPart& part : parts) total_ += queries_ * part.view.count;
+    for (const Stretch& stretch : stretches) total_ += queries_ * stretch.rows().rows();
     if (!context.progress) return;
     own_.progress = [this, report = context.progress](const Progress& progress) {
       report({done_ + progress.done, total_});
     };
   }
-  PartByPart(const PartByPart&) = delete;
-  PartByPart& operator=(const PartByPart&) = delete;
+  OneByOne(const OneByOne&) = delete;
+  OneByOne& operator=(const OneByOne&) = delete;
 
   const Context& context() const { return own_; }
-  void end_part(const AskedPart& part) { done_ += queries_ * part.view.count; }
+  void end_stretch(const Stretch& stretch) { done_ += queries_ * stretch.rows().rows(); }
 
  private:
   std::int64_t queries_;
@@ -120,38 +175,38 @@ class Flat final : public Family {
 
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
-    return all_parts<Neighbors>(
-        queries, parts, context, [&](const AskedPart& part, const Context& own) {
-          return knn(queries, part.view.rows(),
-                     {.k = k, .metric = metric_, .filter = part.filter(), .ids = part.view.ids()},
+    return all_rows<Neighbors>(
+        queries, parts, context, [&](const Stretch& stretch, const Context& own) {
+          return knn(MatrixRows(queries), stretch.rows(),
+                     {.k = k, .metric = metric_, .filter = stretch.filter(), .ids = stretch.ids()},
                      own);
         });
   }
 
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
                 const Context& context) const override {
-    return all_parts<Ranges>(queries, parts, context,
-                             [&](const AskedPart& part, const Context& own) {
-                               return nearfield::within(queries, part.view.rows(),
-                                                        {.radius = radius,
-                                                         .metric = metric_,
-                                                         .filter = part.filter(),
-                                                         .ids = part.view.ids()},
-                                                        own);
-                             });
+    return all_rows<Ranges>(queries, parts, context,
+                            [&](const Stretch& stretch, const Context& own) {
+                              return nearfield::within(MatrixRows(queries), stretch.rows(),
+                                                       {.radius = radius,
+                                                        .metric = metric_,
+                                                        .filter = stretch.filter(),
+                                                        .ids = stretch.ids()},
+                                                       own);
+                            });
   }
 
  private:
-  // At least one part, which may be empty.
   template <class Result, class Search>
-  static Result all_parts(MatrixView queries, std::span<const AskedPart> parts,
-                          const Context& context, const Search& search) {
-    PartByPart run(queries, parts, context);
-    Result result = search(parts.front(), run.context());
-    run.end_part(parts.front());
-    for (const AskedPart& part : parts.subspan(1)) {
-      const Result other = search(part, run.context());
-      run.end_part(part);
+  static Result all_rows(MatrixView queries, std::span<const AskedPart> parts,
+                         const Context& context, const Search& search) {
+    const std::vector<Stretch> stretches = stretches_of(parts, context);
+    OneByOne run(queries, stretches, context);
+    Result result = search(stretches.front(), run.context());
+    run.end_stretch(stretches.front());
+    for (const Stretch& stretch : std::span(stretches).subspan(1)) {
+      const Result other = search(stretch, run.context());
+      run.end_stretch(stretch);
       Stats stats = result.stats;
       add_stats(other.stats, stats);
       const bool exact = result.exact && other.exact;

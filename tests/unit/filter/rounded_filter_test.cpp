@@ -28,7 +28,7 @@ std::int64_t expect_all_near(const Problem& problem, Isa isa, Random& random) {
   Monitor monitor(context, 1);
   const TileKernel& kernel = tile_kernel(isa);
   const RoundedQueries queries(problem.rounding, kernel, problem.queries, 0, 1, monitor);
-  const RoundedRows base(problem.rounding, kernel, problem.base, 0, 1, monitor);
+  const RoundedRows base(problem.rounding, kernel.form, problem.base, 0, 1, monitor);
   const NearRows near{problem.queries.rows(), problem.base.rows(),
                       true_keys(problem.queries, problem.base, problem.metric)};
   return near.expect_kept(RoundedFilter(problem.rounding, kernel, queries, base), random);
@@ -113,7 +113,7 @@ TEST(RoundedFilter, OneFarRowSpoilsItsGroupAtMost) {
   fit_rounding(rounding, base.view().slice(0, 64), monitor);
   const TileKernel& kernel = tile_kernel(default_isa());
   const RoundedQueries rounded(rounding, kernel, queries, 0, 1, monitor);
-  const RoundedRows packed(rounding, kernel, base, 0, 1, monitor);
+  const RoundedRows packed(rounding, kernel.form, base, 0, 1, monitor);
   Candidates found;
   RoundedFilter(rounding, kernel, rounded, packed)
       .survivors({{0, 32}, {0, rows}}, std::vector<double>(32, 4), found);  // the mean is 14

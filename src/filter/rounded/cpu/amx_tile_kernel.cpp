@@ -98,7 +98,7 @@ void run(TileJob& job) {
 HWY_POP_ATTRIBUTES
 
 namespace nearfield {
-const TileKernel kAmxTiles{"AMX", QueryForm::bytes, N_AMX::run};
+const TileKernel kAmxTiles{"AMX", QueryForm::bytes, N_AMX::run, 500};
 }
 
 #endif

@@ -107,7 +107,7 @@ void run(TileJob& job) { run_tiles(job); }
 HWY_POP_ATTRIBUTES
 
 namespace nearfield {
-const TileKernel kAvx2Tiles{"AVX2", QueryForm::words, N_AVX2::run};
+const TileKernel kAvx2Tiles{"AVX2", QueryForm::words, N_AVX2::run, 20};
 }
 
 #endif

@@ -67,7 +67,7 @@ void run(TileJob& job) { run_tiles(job); }
 HWY_POP_ATTRIBUTES
 
 namespace nearfield {
-const TileKernel kAvx512Tiles{"AVX-512", QueryForm::words, N_AVX3::run};
+const TileKernel kAvx512Tiles{"AVX-512", QueryForm::words, N_AVX3::run, 40};
 }
 
 #endif

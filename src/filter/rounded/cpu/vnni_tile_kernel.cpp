@@ -55,7 +55,7 @@ void run(TileJob& job) { run_tiles(job); }
 HWY_POP_ATTRIBUTES
 
 namespace nearfield {
-const TileKernel kVnniTiles{"AVX-512 VNNI", QueryForm::offset_bytes, N_AVX3_DL::run};
+const TileKernel kVnniTiles{"AVX-512 VNNI", QueryForm::offset_bytes, N_AVX3_DL::run, 100};
 }
 
 #endif

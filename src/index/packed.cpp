@@ -1,0 +1,42 @@
+#include "index/packed.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "filter/rounded/tile_kernel.hpp"
+#include "index/tuning.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::int64_t kWordRows = 64;
+
+}  // namespace
+
+bool should_pack(std::int64_t rows, std::int64_t packed) {
+  // All are packed anew each time: so often that it is 3 times for each row at most.
+  return rows - packed >= std::max(index_tuning().least_packed_rows, packed / 2);
+}
+
+SharedPacked pack(MatrixView rows, MetricSpec metric, const Context& context) {
+  const std::int64_t whole = rows.rows() / kWordRows * kWordRows;
+  if (whole < index_tuning().least_packed_rows) return nullptr;
+  auto base = prepare(rows.slice(0, whole), metric, context);
+  return base ? std::make_shared<const PreparedBase>(*std::move(base)) : nullptr;
+}
+
+SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows) {
+  const Isa isa = isa_of({});
+  Rounding rounding = stored.rounding;
+  rounding.isa = isa;
+  RoundedRows rounded(rounding, tile_kernel(isa).form, rows, stored.tensors);
+  return std::make_shared<const PreparedBase>(
+      PreparedBase{stored.metric, isa, std::move(rounding), std::move(rounded)});
+}
+
+std::int64_t bytes_of(const RoundedTensors& tensors) {
+  return static_cast<std::int64_t>(tensors.values.size_bytes() + tensors.bias.size_bytes() +
+                                   tensors.terms.size_bytes() + tensors.odd.size_bytes());
+}
+
+}  // namespace nearfield

@@ -1,0 +1,57 @@
+// Rows of a part as the tile kernels read them: made once, by who writes, and searched often.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <nearfield/context.hpp>
+#include <nearfield/rows.hpp>
+
+#include "search/prepared_base.hpp"
+
+namespace nearfield {
+
+using SharedPacked = std::shared_ptr<const PreparedBase>;
+
+// As a file holds them.
+struct StoredPacked {
+  MetricSpec metric;
+  Rounding rounding;
+  RoundedTensors tensors;
+};
+
+// Of those rows of a part that are full words of 64, so that a bitset of the others can be cut off.
+// Null if nothing can be made of them, or if they are too few to pay.
+SharedPacked pack(MatrixView rows, MetricSpec metric, const Context& context);
+
+// For a search on this machine. Looks at the tensors, which must outlive it.
+SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows);
+
+// Whether so many rows, of which so many are packed, should be packed anew: the others are searched
+// as they are, a search of their own.
+bool should_pack(std::int64_t rows, std::int64_t packed);
+
+// What they take beside the rows.
+std::int64_t bytes_of(const RoundedTensors& tensors);
+
+// Rows and what was made of them, for a search. Looks at both.
+class RowsWithPacked final : public RowSource {
+ public:
+  RowsWithPacked(MatrixView rows, const PreparedBase* packed) : rows_(rows), packed_(packed) {}
+
+  DType dtype() const override { return rows_.dtype(); }
+  std::int64_t rows() const override { return rows_.rows(); }
+  std::int64_t cols() const override { return rows_.cols(); }
+  std::optional<MatrixView> in_memory() const override { return rows_.in_memory(); }
+  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override {
+    rows_.read(first, count, into, at);
+  }
+  const PreparedBase* prepared() const override { return packed_; }
+
+ private:
+  MatrixRows rows_;
+  const PreparedBase* packed_;
+};
+
+}  // namespace nearfield

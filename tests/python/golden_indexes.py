@@ -1,0 +1,82 @@
+"""Index files of this version, which every later one opens: what is in them, and who makes them.
+
+`python tests/python/golden_indexes.py` writes those that are not there, and changes none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import nearfield as nf
+from definition import Array
+
+FOLDER = Path(__file__).parent / "golden"
+ROWS, COLS = 83, 9
+REMOVED = 40  # a row
+NEXT_ID = 9001
+
+
+@dataclass(frozen=True)
+class Golden:
+    dtype: str
+    metric: str
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / f"v1-flat-{self.dtype}-{self.metric}.nf"
+
+    def rows(self) -> Array:
+        """No generator of random numbers, which might change."""
+        row, col = np.indices((ROWS, COLS))
+        numbers = (row * 7919 + col * 104_729 + row * col * 31) % 23 - 11
+        if self.dtype == "bits":
+            return (numbers > 0).astype(np.uint8)
+        if self.dtype == "uint8":
+            return (numbers + 11).astype(np.uint8)
+        rows = numbers.astype(self.dtype)
+        if rows.dtype.kind == "f":
+            rows[7, 3] = np.nan
+        return rows
+
+    def as_vectors(self, rows: Array) -> Array | nf.Bits:
+        if self.dtype != "bits":
+            return rows
+        return nf.bits(np.packbits(rows, axis=-1, bitorder="little"), COLS)
+
+    @property
+    def is_rounded(self) -> bool:
+        """What rounding loses is measured by kernels, which need not agree on the last bit."""
+        return self.dtype.startswith("float") and self.metric != "l1"
+
+
+ALL = [
+    Golden("uint8", "sqeuclidean"),
+    Golden("int8", "inner_product"),
+    Golden("float32", "sqeuclidean"),
+    Golden("float16", "inner_product"),
+    Golden("float64", "l1"),
+    Golden("bits", "hamming"),
+]
+
+
+def ids() -> Array:
+    """Of the rows, none of them its number."""
+    return 9000 - 100 * np.arange(ROWS, dtype=np.int64)
+
+
+def make(golden: Golden) -> nf.Index:
+    index = nf.Index("flat", dim=COLS, dtype=golden.dtype, metric=golden.metric)
+    index.add(golden.as_vectors(golden.rows()), ids=ids())
+    index.remove(ids()[REMOVED : REMOVED + 1])
+    return index
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for golden in ALL:
+        if not golden.path.exists():
+            make(golden).save(golden.path)
+            print(golden.path)

@@ -1,0 +1,48 @@
+"""Files that an earlier version wrote are opened, and hold what it put in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import definition
+import nearfield as nf
+from golden_indexes import ALL, COLS, FOLDER, NEXT_ID, REMOVED, ROWS, Golden, ids, make
+
+
+def test_each_is_there() -> None:
+    assert {golden.path for golden in ALL} == set(FOLDER.iterdir())
+
+
+@pytest.mark.parametrize("golden", ALL, ids=lambda golden: golden.path.stem)
+def test_opens_and_answers(golden: Golden) -> None:
+    nf.verify_index(golden.path)
+    rows = golden.rows()
+    left = np.delete(np.arange(ROWS), REMOVED)
+    with nf.Index.open(golden.path) as index:
+        assert (index.dim, index.metric, len(index)) == (COLS, golden.metric, ROWS - 1)
+        assert np.array_equal(index.ids, ids()[left])
+        assert index.stats.not_finite == int((~np.isfinite(rows.astype(np.float64))).any(1).sum())
+        queries = rows[:5]
+        asked = golden.as_vectors(queries)
+        found = index.search(asked, k=6)
+        # Where keys are equal, the smaller id is first: rows in the order of their ids.
+        order = left[np.argsort(ids()[left])]
+        expected, keys, _ = definition.knn(queries, rows[order], 6, golden.metric)
+        assert np.array_equal(found.ids, ids()[order][expected])
+        assert np.array_equal(found.keys, keys)
+        assert index.add(asked)[0] == NEXT_ID
+
+
+@pytest.mark.parametrize(
+    "golden",
+    [golden for golden in ALL if not golden.is_rounded],
+    ids=lambda golden: golden.path.stem,
+)
+def test_the_same_is_written_today(golden: Golden, tmp_path: Path) -> None:
+    """Not a promise, but a change of what is written should not go unnoticed: it may need a new
+    version of the format, and golden files of that."""
+    make(golden).save(tmp_path / "index.nf")
+    assert (tmp_path / "index.nf").read_bytes() == golden.path.read_bytes()
