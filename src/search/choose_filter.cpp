@@ -180,8 +180,9 @@ class Choice {
   std::unique_ptr<FilterMaker> rounded() {
     auto rounding = choose_rounding(input_.metric, input_.queries.dtype(), input_.base.dtype(),
                                     input_.base.cols(), isa_);
+    if (!rounding) return nullptr;
     const SearchShape bytes = rounded_shape(shape_, tile_kernel(isa_), tuning_.tiles);
-    if (!rounding || (!rounding->lossless && shape_.rows < tuning_.tiles.least_rows) ||
+    if ((!rounding->lossless && shape_.rows < tuning_.tiles.least_rows) ||
         !fits(bytes, tuning_, tuning_.tiles.least_queries)) {
       return nullptr;
     }

@@ -175,6 +175,13 @@ TEST(KnnPlan, BitBlocksKeepTheirQueries) {
   EXPECT_EQ(one.row_tile, 4096);
 }
 
+TEST(KnnPlan, RowsWithoutColumnsHaveOne) {
+  const Matrix rows(DType::f32, 100, 0);
+  EXPECT_EQ(plan_knn(MatrixRows(rows), MatrixRows(rows), {.k = 2}, {}).filter, "every row");
+  const Neighbors found = knn(rows, rows, {.k = 2});
+  EXPECT_EQ(found.ids_of(99)[1], 1);
+}
+
 TEST(KnnPlan, BlocksOfACostlyMetricHoldFewerPairs) {
   SearchShape shape;
   shape.queries = 100;
