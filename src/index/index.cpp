@@ -8,7 +8,6 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "core/monitor.hpp"
 #include "index/family.hpp"
@@ -118,8 +117,10 @@ struct Index::Impl {
     const std::lock_guard turn(entering);
     return std::unique_lock(state);
   }
+  // Under ids of which some are there.
   std::int64_t append(MatrixView vectors, std::span<const std::int64_t> ids,
-                      std::span<const std::string_view> keys, const Context& context);
+                      std::span<const std::string_view> keys, std::vector<std::int64_t> replaced,
+                      const Context& context);
   // While writing.
   void check_new(std::span<const std::int64_t> ids) const;
   void check_new(std::span<const std::string_view> keys) const;
@@ -143,8 +144,10 @@ std::vector<PartView> Index::Impl::views() const {
 }
 
 std::int64_t Index::Impl::append(MatrixView vectors, std::span<const std::int64_t> ids,
-                                 std::span<const std::string_view> keys, const Context& context) {
-  const Appended appended = parts.append(vectors, ids, keys, context);
+                                 std::span<const std::string_view> keys,
+                                 std::vector<std::int64_t> replaced, const Context& context) {
+  Appended appended = parts.append(vectors, ids, keys, context);
+  appended.replaced = std::move(replaced);
   const auto lock = change();
   parts.publish(appended);
   for (const std::int64_t id : ids) {
@@ -173,8 +176,9 @@ void Index::Impl::restrict(const IdFilter& filter, std::vector<AskedPart>& asked
   for (AskedPart& part : asked) {
     part.only_listed = only;
     if (only) continue;
-    const auto words = static_cast<std::size_t>(divide_up(part.view.count, 64));
-    part.allowed = part.view.live != nullptr ? *part.view.live : RowBits(words, ~std::uint64_t{0});
+    part.allowed = part.view.live != nullptr
+                       ? *part.view.live
+                       : RowBits(words_of_rows(part.view.count), ~std::uint64_t{0});
   }
   for (const std::int64_t id : filter.ids) {
     const auto place = parts.find(id);
@@ -275,7 +279,7 @@ void Index::add(MatrixView vectors, std::span<const std::int64_t> ids, const Con
   check_given_ids(ids, vectors.rows());
   const auto lock = impl_->start_writing();
   impl_->check_new(ids);
-  impl_->append(vectors, ids, {}, context);
+  impl_->append(vectors, ids, {}, {}, context);
 }
 
 std::int64_t Index::add(MatrixView vectors, const Context& context) {
@@ -283,7 +287,7 @@ std::int64_t Index::add(MatrixView vectors, const Context& context) {
   check_keys(impl_->spec, false);
   const auto lock = impl_->start_writing();
   const std::int64_t first = impl_->next_id;
-  impl_->append(vectors, impl_->next_ids(vectors.rows()), {}, context);
+  impl_->append(vectors, impl_->next_ids(vectors.rows()), {}, {}, context);
   return first;
 }
 
@@ -303,7 +307,7 @@ std::vector<std::int64_t> Index::add(MatrixView vectors, std::span<const std::st
     taken = impl_->next_ids(vectors.rows());
   }
   impl_->check_new(keys);
-  impl_->append(vectors, taken, keys, context);
+  impl_->append(vectors, taken, keys, {}, context);
   return taken;
 }
 
@@ -312,18 +316,20 @@ std::int64_t Index::upsert(MatrixView vectors, std::span<const std::int64_t> ids
   check_vectors(vectors, impl_->spec);
   check_given_ids(ids, vectors.rows());
   const auto lock = impl_->start_writing();
+  std::vector<std::int64_t> replaced;
   std::vector<std::string_view> keys;
-  for (std::size_t i = 0; i < ids.size() && impl_->spec.keys; ++i) {
-    const auto place = impl_->parts.find(ids[i]);
-    if (!place) {
+  for (const std::int64_t id : ids) {
+    const auto place = impl_->parts.find(id);
+    if (!place && impl_->spec.keys) {
       fail(
           ErrorCode::invalid_argument,
           "the id {} is not in the index, which has keys: give it one, with the keys of the others",
-          ids[i]);
+          id);
     }
-    keys.push_back(impl_->parts.key(*place));
+    if (place) replaced.push_back(id);
+    if (impl_->spec.keys) keys.push_back(impl_->parts.key(*place));
   }
-  return impl_->append(vectors, ids, keys, context);
+  return impl_->append(vectors, ids, keys, std::move(replaced), context);
 }
 
 std::int64_t Index::upsert(MatrixView vectors, std::span<const std::string_view> keys,
@@ -333,11 +339,14 @@ std::int64_t Index::upsert(MatrixView vectors, std::span<const std::string_view>
   check_given_keys(keys, vectors.rows());
   const auto lock = impl_->start_writing();
   std::vector<std::int64_t> ids(keys.size());
+  std::vector<std::int64_t> replaced;
   std::vector<std::size_t> fresh;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto place = impl_->parts.find(keys[i]);
     if (place) {
       ids[i] = impl_->parts.id(*place);
+      // Of a file that was changed, a key may lead to a row that its id does not lead to.
+      if (impl_->parts.find(ids[i])) replaced.push_back(ids[i]);
     } else {
       fresh.push_back(i);
     }
@@ -345,7 +354,7 @@ std::int64_t Index::upsert(MatrixView vectors, std::span<const std::string_view>
   const std::vector<std::int64_t> next = impl_->next_ids(std::ssize(fresh));
   for (std::size_t i = 0; i < fresh.size(); ++i) ids[fresh[i]] = next[i];
   check_given_ids(ids, vectors.rows());  // those of a file that was changed may be any
-  return impl_->append(vectors, ids, keys, context);
+  return impl_->append(vectors, ids, keys, std::move(replaced), context);
 }
 
 std::int64_t Index::remove(std::span<const std::int64_t> ids) {

@@ -158,9 +158,6 @@ Appended Parts::append(MatrixView vectors, std::span<const std::int64_t> ids,
     appended.part->put(appended.begin + i, vectors.row(i), ids[static_cast<std::size_t>(i)],
                        spec_.keys ? keys[static_cast<std::size_t>(i)] : std::string_view());
   }
-  for (const std::int64_t id : ids) {
-    if (find(id)) appended.replaced.push_back(id);
-  }
   const std::int64_t packed = appended.packed != nullptr ? appended.packed->rows.count() : 0;
   if (should_pack(appended.end, packed)) {
     appended.packed = pack(appended.part->rows(appended.end), spec_.metric, for_packing(context));

@@ -28,7 +28,8 @@ struct Appended {
   std::int64_t end = 0;
   bool replaces_last = false;  // the part before, whose live rows it begins with
   SharedPacked packed = nullptr;
-  std::vector<std::int64_t> replaced = {};  // ids that lead to other rows until then
+  std::vector<std::int64_t> replaced =
+      {};  // by who appends: ids that lead to other rows until then
 };
 
 // What is const may run beside itself and views(); what is not const, alone. The views stay as they
