@@ -52,7 +52,8 @@ JsonObject plan_json(const Plan& plan) {
       .add("row_parts", plan.row_parts)
       .add("pairs", plan.pairs)
       .add("result_bytes", plan.result_bytes)
-      .add("working_bytes", plan.working_bytes);
+      .add("working_bytes", plan.working_bytes)
+      .add("filter_row_bytes", plan.filter_row_bytes);
   return json;
 }
 

@@ -27,6 +27,8 @@ struct Plan {
   std::int64_t pairs = 0;          // (query, row) pairs to look at
   std::int64_t result_bytes = 0;   // the answer
   std::int64_t working_bytes = 0;  // everything else allocated while searching
+  // Of these, for each row of a chunk: at most what the filter makes of it.
+  std::int64_t filter_row_bytes = 0;
 };
 
 // Several lines of text, for people.

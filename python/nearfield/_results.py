@@ -35,6 +35,7 @@ class Plan:
     pairs: int  # (query, row) pairs to look at
     result_bytes: int
     working_bytes: int  # everything else allocated while searching
+    filter_row_bytes: int  # of these, for each row of a chunk: at most what the filter makes of it
     text: str = field(repr=False)
 
     def __str__(self) -> str:

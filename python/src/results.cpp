@@ -57,6 +57,7 @@ nb::dict to_python(const Plan& plan) {
   fields["pairs"] = plan.pairs;
   fields["result_bytes"] = plan.result_bytes;
   fields["working_bytes"] = plan.working_bytes;
+  fields["filter_row_bytes"] = plan.filter_row_bytes;
   fields["text"] = to_string(plan);
   return fields;
 }

@@ -1,7 +1,6 @@
 #include "search/choose_filter.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
@@ -12,20 +11,12 @@
 #include "filter/rounded/bf16_vectors.hpp"
 #include "filter/rounded/either_filter_maker.hpp"
 #include "filter/rounded/rounded_filter_maker.hpp"
+#include "search/allowed_rows.hpp"
 #include "search/engine.hpp"
 #include "search/prepared_base.hpp"
 
 namespace nearfield {
 namespace {
-
-// At most so many rows may be found.
-std::int64_t allowed_rows(const RowFilter& filter, std::int64_t rows) {
-  if (filter.kind() == RowFilter::Kind::list) return std::ssize(filter.ids());
-  if (filter.kind() != RowFilter::Kind::bitset) return rows;
-  std::int64_t count = 0;
-  for (const std::uint64_t word : filter.words()) count += std::popcount(word);
-  return count;
-}
 
 // What a filter needs; `shape` is that of the search with every row.
 TileShape rounded_blocks(const SearchShape& shape, const TileKernel& kernel,

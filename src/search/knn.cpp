@@ -9,6 +9,7 @@
 #include "core/fail.hpp"
 #include "filter/rounded/rounding.hpp"
 #include "scan/top_k_sink.hpp"
+#include "search/allowed_rows.hpp"
 #include "search/check_rows.hpp"
 #include "search/engine.hpp"
 #include "search/neighbor_results.hpp"
@@ -78,7 +79,9 @@ std::optional<Sampling> sampling_of(const Question& question) {
   if (!base || !question.queries.in_memory() || question.context.memory_limit ||
       options.exclude_self || !options.after.empty() ||
       question.queries.rows() < question.tuning.tiles.least_queries ||
-      base->cols() != question.queries.cols() || !has_filter(question)) {
+      base->cols() != question.queries.cols() || !has_filter(question) ||
+      allowed_rows(options.filter, base->rows()) <
+          base->rows() / question.tuning.tiles.most_forbidden) {
     return std::nullopt;
   }
   return choose_sampling(*base, options.filter, options.k);
@@ -144,7 +147,7 @@ std::int64_t bytes_of_guesses(const Question& question, const Sampling& sampling
   const Plan plan =
       plan_search({question.queries, rows, options, question.context, question.tuning}, 0).plan();
   return question.queries.rows() * static_cast<std::int64_t>(sizeof(double)) + plan.result_bytes +
-         plan.working_bytes + 2 * kAgainBytes;
+         plan.working_bytes + sampling.bytes() + 2 * kAgainBytes;
 }
 
 // Queries of which fewer than k rows are within the limit, so that it was too low.

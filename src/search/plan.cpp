@@ -140,6 +140,7 @@ std::optional<Plan> try_plan(const SearchShape& shape, const Tuning& tuning, std
   plan.passes = divide_up(shape.queries, plan.query_batch);
   if (runs_inline(plan.query_batch * plan.base_chunk, shape, tuning)) plan.threads = 1;
   plan.row_parts = row_parts(plan, tuning, shape.sink_bytes, left);
+  plan.filter_row_bytes = shape.base_filter_bytes;
   plan.working_bytes = shape.fixed_bytes + scratch + plan.base_chunk * row_bytes +
                        plan.query_batch * (query_bytes + (plan.row_parts - 1) * shape.sink_bytes);
   return plan;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/checked.hpp"
+#include "search/allowed_rows.hpp"
 
 namespace nearfield {
 namespace {
@@ -47,11 +48,11 @@ std::optional<Sampling> choose_sampling(MatrixView base, const RowFilter& filter
   }
   const double expected = static_cast<double>(k) / kOneOf;
   const double rank = std::ceil(expected + kDeviations * std::sqrt(expected) + kMoreRanks);
-  const auto rows = static_cast<double>(sampled);
-  if (rank >= rows) return std::nullopt;
+  const double found = static_cast<double>(allowed_rows(filter, base.rows())) / kOneOf;
+  if (rank >= found) return std::nullopt;
   const double saved =
-      kept_of(rows * kOneOf, static_cast<double>(k)) - kept_of(rows, rank) - rank * kOneOf;
-  if (saved * kPairsOfAKeptRow < rows) return std::nullopt;
+      kept_of(found * kOneOf, static_cast<double>(k)) - kept_of(found, rank) - rank * kOneOf;
+  if (saved * kPairsOfAKeptRow < static_cast<double>(sampled)) return std::nullopt;
   return Sampling{{base.row(0), base.dtype(), sampled, base.cols(), base.stride_bytes() * kOneOf},
                   sampled_bits(filter.words(), sampled),
                   static_cast<std::int64_t>(rank)};

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Sampling {
   std::vector<std::uint64_t> allowed;  // a bit for each of them, or empty
   std::int64_t rank;                   // among them, of the row whose key is the guess
 
+  std::int64_t bytes() const { return std::ssize(allowed) * 8; }
   RowFilter filter() const { return allowed.empty() ? RowFilter() : RowFilter::bitset(allowed); }
 };
 

@@ -19,7 +19,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // 16,384.
 struct SampleTuning {
   std::int64_t queries = 8;
-  std::int64_t least_rows = 64;    // of fewer nothing is said
+  std::int64_t least_rows = 64;    // are looked at
+  std::int64_t least_usual = 32;   // of fewer that have bounds nothing is said
   std::int64_t usual_rows = 256;   // as far as there are values
   std::int64_t most_rows = 1024;   // one row that loses much is noticed by 32
   std::int64_t values = 1 << 18;   // of the rows: about a millisecond
@@ -258,7 +259,7 @@ double bf16_gain(const Rounding& rounding, const Piece& queries, const Piece& ro
               [&](std::int64_t number, const std::byte* query) { asked.add_query(number, query); });
   take_evenly(wanted, rows, monitor,
               [&](std::int64_t number, const std::byte* row) { base.add_row(number, row); });
-  if (asked.vectors.empty() || std::ssize(base.vectors) < kSample.least_rows) return 0;
+  if (asked.vectors.empty() || std::ssize(base.vectors) < kSample.least_usual) return 0;
   base.share_in_groups();
   const Survivors survivors = survivors_of(rounding, asked, base, Shares(sought));
   const auto cols = static_cast<double>(rounding.cols);

@@ -86,7 +86,7 @@ Bf16Rows::Bf16Rows(const Rounding& rounding, MatrixView rows, std::int64_t first
       round_group(rounding, rows, group, rounder, out);
     };
   });
-  if (rounding.form == Form::product) find_longest(rounding.centre_length);
+  if (rounding.form == Form::product) find_longest(rounding.centre_length, monitor);
 }
 
 void Bf16Rows::round_group(const Rounding& rounding, MatrixView rows, std::int64_t group,
@@ -120,9 +120,11 @@ void Bf16Rows::set_terms(const Rounding& rounding, std::int64_t row, const Bf16V
   }
 }
 
-void Bf16Rows::find_longest(double centre_length) {
+void Bf16Rows::find_longest(double centre_length, const Monitor& monitor) {
+  constexpr std::int64_t kRowsPerCheck = 1 << 20;
   double longest = 0;
   for (std::int64_t row = 0; row < tiles_.count(); ++row) {
+    if (row % kRowsPerCheck == 0) monitor.check();
     if (std::isfinite(bias_[row])) {
       longest = std::max(longest, static_cast<double>(term_[row]) + bias_[row]);
     }

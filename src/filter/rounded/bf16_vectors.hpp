@@ -79,7 +79,7 @@ class Bf16Rows {
   void round_group(const Rounding& rounding, MatrixView rows, std::int64_t group,
                    Bf16Rounder& rounder, std::byte* out);
   void set_terms(const Rounding& rounding, std::int64_t row, const Bf16Vector& vector);
-  void find_longest(double centre_length);
+  void find_longest(double centre_length, const Monitor& monitor);
 
   TileRows tiles_;
   AlignedArray<float> bias_;
