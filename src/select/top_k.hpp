@@ -19,7 +19,9 @@ namespace nearfield {
 // A buffer of twice k: what comes in before the threshold is appended, and when the buffer is full,
 // a selection in linear time keeps the first k and lowers the threshold. So a candidate costs a
 // comparison, and one that gets in a few more, for any k; and since the order is total, what is
-// kept does not depend on the order of arrival. Item: has a key, by which it is ordered first.
+// kept does not depend on the order of arrival. Of few the first k stay sorted, and one that gets in
+// moves those behind it: that takes less than a selection, and the threshold is always the newest.
+// Item: has a key, by which it is ordered first.
 template <class Item>
 class TopK {
  public:
@@ -48,6 +50,7 @@ class TopK {
   // Finds the threshold as soon as k are there, instead of at twice as many, and again when an
   // eighth of them is new: a selection then costs 9 items for each that got in.
   void settle() {
+    if (full_ && sorted()) return;
     if (k_ > 0 && std::ssize(buffer_) >= k_ + (full_ ? divide_up(k_, 8) : 0)) shrink();
   }
 
@@ -76,6 +79,8 @@ class TopK {
   std::vector<Item> take() { return std::move(buffer_); }
 
  private:
+  // Up to this many are kept sorted.
+  static constexpr std::int64_t kMostSorted = 32;
   // Below this a selection runs so often that its fixed cost shows.
   static constexpr std::int64_t kLeastCapacity = 32;
   // Up to this many items the buffer is there at the first: many queries of a large base end with
@@ -87,9 +92,21 @@ class TopK {
 
   void push(const Item& candidate) {
     if (k_ == 0) return;
+    if (full_ && sorted()) return insert(candidate);
     if (buffer_.size() == buffer_.capacity()) grow();
     buffer_.push_back(candidate);
     if (static_cast<std::int64_t>(buffer_.size()) == capacity(k_)) shrink();
+  }
+
+  bool sorted() const { return k_ <= kMostSorted; }
+
+  // In place of the last.
+  void insert(const Item& candidate) {
+    auto at = buffer_.end() - 1;
+    for (; at != buffer_.begin() && candidate < at[-1]; --at) *at = at[-1];
+    *at = candidate;
+    worst_ = buffer_.back();
+    threshold_ = worst_.key;
   }
 
   // To all of it where twice as much would be more than half: then at most half is there beside it.
@@ -101,6 +118,7 @@ class TopK {
   void shrink() {
     find_first<Item>(buffer_, k_);
     buffer_.resize(static_cast<std::size_t>(k_));
+    if (sorted()) std::sort(buffer_.begin(), buffer_.end());
     worst_ = buffer_.back();
     threshold_ = worst_.key;
     full_ = true;
