@@ -39,18 +39,4 @@ std::int64_t Candidates::size() const {
   return dense_ ? block_.pairs() : static_cast<std::int64_t>(rows_.size());
 }
 
-std::span<const std::uint32_t> Candidates::rows_of(std::int64_t query) const {
-  if (dense_) return {};
-  const auto i = static_cast<std::size_t>(query - block_.queries.begin);
-  return std::span(rows_).subspan(ends_[i], ends_[i + 1] - ends_[i]);
-}
-
-std::int64_t Candidates::count_of(std::int64_t query) const {
-  return dense_ ? block_.rows.size() : static_cast<std::int64_t>(rows_of(query).size());
-}
-
-std::int64_t Candidates::row(std::int64_t query, std::int64_t i) const {
-  return block_.rows.begin + (dense_ ? i : rows_of(query)[static_cast<std::size_t>(i)]);
-}
-
 }  // namespace nearfield

@@ -63,11 +63,24 @@ class Candidates {
   std::int64_t size() const;
 
   // The rows of a query, counted from the block's first; empty and meaningless if dense.
-  std::span<const std::uint32_t> rows_of(std::int64_t query) const;
+  std::span<const std::uint32_t> rows_of(std::int64_t query) const {
+    if (dense_) return {};
+    const auto i = static_cast<std::size_t>(query - block_.queries.begin);
+    return std::span(rows_).subspan(ends_[i], ends_[i + 1] - ends_[i]);
+  }
+
+  // Those of all queries, one after the other.
+  std::span<const std::uint32_t> rows_of_all() const {
+    return dense_ ? std::span<const std::uint32_t>() : rows_;
+  }
 
   // How many rows a query has, dense or not, and the number of its i-th.
-  std::int64_t count_of(std::int64_t query) const;
-  std::int64_t row(std::int64_t query, std::int64_t i) const;
+  std::int64_t count_of(std::int64_t query) const {
+    return dense_ ? block_.rows.size() : static_cast<std::int64_t>(rows_of(query).size());
+  }
+  std::int64_t row(std::int64_t query, std::int64_t i) const {
+    return block_.rows.begin + (dense_ ? i : rows_of(query)[static_cast<std::size_t>(i)]);
+  }
 
  private:
   Block block_;

@@ -42,6 +42,7 @@ class TopKSink final : public TwoSidedSink {
   std::span<const Neighbor> finish(std::int64_t query) { return of(query).finish(); }
 
  private:
+  void prefetch_turned(const Candidates& candidates, std::int64_t number) const;
   TopK<Neighbor>& of(std::int64_t query) {
     return best_[static_cast<std::size_t>(query - queries_.begin)];
   }

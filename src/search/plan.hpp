@@ -15,7 +15,7 @@ struct TileTuning {
   std::int64_t most_forbidden = 8;  // rows for one that may be found: all are rounded
   std::int64_t queries = 512;       // of a block: 64 KiB at 128 columns
   std::int64_t rows = 1024;         // of a block: 128 KiB
-  std::int64_t first_rows = 64;     // of the first block, all of whose pairs survive
+  std::int64_t first_rows = 32;     // of the first block, all of whose pairs survive
   // Of a block, so that 341 queries of 768 columns read its rows from memory once: of 500,000 x 768
   // that takes 4.7 instead of 6.3 s beside 1 << 26. Verifying looks at the cancel token itself.
   std::int64_t block_values = 1 << 28;

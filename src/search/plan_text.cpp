@@ -5,17 +5,19 @@
 namespace nearfield {
 
 std::string to_string(const Plan& plan) {
+  const std::string of_a_row =
+      plan.filter_row_bytes > 0 ? fmt::format(", {} bytes a row", plan.filter_row_bytes) : "";
   return fmt::format(
-      "filter    {}\n"
+      "filter    {}{}\n"
       "verify    {}\n"
       "select    {}\n"
       "pairs     {}\n"
       "blocks    {} queries x {} rows, {} threads, {} row parts\n"
-      "memory    {} bytes of results, {} of work, of which {} a row for the filter\n"
+      "memory    {} bytes of results, {} of work\n"
       "passes    {} over the base, {} queries and {} rows at a time\n",
-      plan.filter, plan.kernel, plan.selector, plan.pairs, plan.query_tile, plan.row_tile,
-      plan.threads, plan.row_parts, plan.result_bytes, plan.working_bytes, plan.filter_row_bytes,
-      plan.passes, plan.query_batch, plan.base_chunk);
+      plan.filter, of_a_row, plan.kernel, plan.selector, plan.pairs, plan.query_tile, plan.row_tile,
+      plan.threads, plan.row_parts, plan.result_bytes, plan.working_bytes, plan.passes,
+      plan.query_batch, plan.base_chunk);
 }
 
 }  // namespace nearfield

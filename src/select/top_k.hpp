@@ -19,8 +19,9 @@ namespace nearfield {
 // A buffer of twice k: what comes in before the threshold is appended, and when the buffer is full,
 // a selection in linear time keeps the first k and lowers the threshold. So a candidate costs a
 // comparison, and one that gets in a few more, for any k; and since the order is total, what is
-// kept does not depend on the order of arrival. Of few the first k stay sorted, and one that gets in
-// moves those behind it: that takes less than a selection, and the threshold is always the newest.
+// kept does not depend on the order of arrival. A small k has room for k, which stay sorted, and
+// one that gets in moves those behind it: that takes less than a selection, the threshold is always
+// the newest, and of many queries more fit into a cache.
 // Item: has a key, by which it is ordered first.
 template <class Item>
 class TopK {
@@ -39,6 +40,13 @@ class TopK {
 
   // The threshold is that of k items which are held.
   bool full() const { return full_; }
+
+  // Asks for the memory that a candidate which gets in is likely to change.
+  void prefetch() const {
+    if (buffer_.empty()) return;
+    __builtin_prefetch(&buffer_.back());
+    __builtin_prefetch(&buffer_[buffer_.size() / 2]);
+  }
 
   // True if it is kept, at least for now.
   bool offer(const Item& candidate) {
@@ -81,14 +89,12 @@ class TopK {
  private:
   // Up to this many are kept sorted.
   static constexpr std::int64_t kMostSorted = 32;
-  // Below this a selection runs so often that its fixed cost shows.
-  static constexpr std::int64_t kLeastCapacity = 32;
   // Up to this many items the buffer is there at the first: many queries of a large base end with
   // few survivors each, but nearly all have some. Beyond, it doubles: who asks for a billion pairs
   // may find three.
   static constexpr std::int64_t kAllAtOnce = 1 << 16;
 
-  static std::int64_t capacity(std::int64_t k) { return std::max(2 * k, kLeastCapacity); }
+  static std::int64_t capacity(std::int64_t k) { return k <= kMostSorted ? k : 2 * k; }
 
   void push(const Item& candidate) {
     if (k_ == 0) return;

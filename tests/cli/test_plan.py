@@ -37,6 +37,8 @@ class Plan(CommandLine):
         plan = json.loads(self.run_well("plan", "knn", *SEARCHES["knn"], "--json").stdout)["plan"]
         self.assertIn(f"{plan['result_bytes']} bytes of results, {plan['working_bytes']} of work",
                       said)
+        self.assertEqual(plan["filter_row_bytes"], 0)
+        self.assertIn("filter    every row\n", said)
         self.assertNotIn("not known before", said)
         for arguments in (["range", *SEARCHES["range"]],
                           ["pairs", "--base", "b.fbin", "--radius", 1]):

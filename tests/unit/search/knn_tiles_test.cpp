@@ -277,6 +277,23 @@ TEST(KnnPlan, ManyQueriesOfAFewRowsShareABlock) {
   EXPECT_GE(make_plan(shape, Tuning()).query_tile, 100);
 }
 
+TEST(KnnPlan, SaysWhatTheFilterTakesOfARow) {
+  constexpr std::int64_t kCols = 128;
+  const auto plan_of = [&](DType dtype, std::int64_t count) {
+    const Matrix vectors(dtype, count, kCols);
+    const MatrixRows rows(vectors);
+    const MatrixRows queries(vectors.view().slice(0, count / 20));  // too few for bf16
+    return plan_knn(queries, rows, {});
+  };
+  for (const DType dtype : {DType::u8, DType::f32}) {
+    const Plan plan = plan_of(dtype, 2000);
+    EXPECT_GE(plan.filter_row_bytes, kCols) << to_string(plan);
+    EXPECT_LE(plan.filter_row_bytes, kCols + 16) << to_string(plan);
+    EXPECT_GE(plan.working_bytes, 2000 * plan.filter_row_bytes) << to_string(plan);
+  }
+  EXPECT_EQ(plan_of(DType::u8, 40).filter_row_bytes, 0);
+}
+
 #ifndef NEARFIELD_SANITIZED  // whose allocator ends the process instead of refusing
 TEST(KnnErrors, MemoryTheSystemRefusesIsAnError) {
   const Matrix base(DType::u8, 1000, 1);
