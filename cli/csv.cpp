@@ -15,7 +15,16 @@
 namespace nearfield::cli {
 namespace {
 
-constexpr std::string_view kQueryHeader = "query,rank,id,distance\n";
+std::string_view query_header(const KeysOf& keys) {
+  return keys ? "query,rank,id,distance,key\n" : "query,rank,id,distance\n";
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
 
 // Text is long and slow to make: Ctrl-C stops it too.
 class CsvFile {
@@ -42,31 +51,34 @@ class CsvFile {
 };
 
 void write_query(CsvFile& file, std::size_t query, std::span<const std::int64_t> ids,
-                 std::span<const float> distances) {
+                 std::span<const float> distances, const KeysOf& keys) {
+  const std::vector<std::string> names = keys ? keys(ids) : std::vector<std::string>();
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    file.write("{},{},{},{}\n", query, i + 1, ids[i], distances[i]);
+    const std::string key = keys ? "," + quoted(names[i]) : "";
+    file.write("{},{},{},{}{}\n", query, i + 1, ids[i], distances[i], key);
   }
 }
 
 }  // namespace
 
-void write_csv(const std::string& path, const Neighbors& found) {
-  CsvFile file(path, kQueryHeader);
+void write_csv(const std::string& path, const Neighbors& found, const KeysOf& keys) {
+  CsvFile file(path, query_header(keys));
   for (std::int64_t query = 0; query < found.queries; ++query) {
     const auto at = static_cast<std::size_t>(query);
     const auto count = static_cast<std::size_t>(found.counts[at]);
-    write_query(file, at, found.ids_of(query).first(count), found.distances_of(query).first(count));
+    write_query(file, at, found.ids_of(query).first(count), found.distances_of(query).first(count),
+                keys);
   }
   file.commit();
 }
 
-void write_csv(const std::string& path, const Ranges& found) {
-  CsvFile file(path, kQueryHeader);
+void write_csv(const std::string& path, const Ranges& found, const KeysOf& keys) {
+  CsvFile file(path, query_header(keys));
   for (std::size_t query = 0; query + 1 < found.offsets.size(); ++query) {
     const auto begin = static_cast<std::size_t>(found.offsets[query]);
     const auto count = static_cast<std::size_t>(found.offsets[query + 1]) - begin;
     write_query(file, query, std::span(found.ids).subspan(begin, count),
-                std::span(found.distances).subspan(begin, count));
+                std::span(found.distances).subspan(begin, count), keys);
   }
   file.commit();
 }

@@ -1,16 +1,24 @@
 // Results as text: a header, then a line for each that was found.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <nearfield/results.hpp>
 
 namespace nearfield::cli {
 
+// The keys of ids; empty where there are none.
+using KeysOf = std::function<std::vector<std::string>(std::span<const std::int64_t> ids)>;
+
 // query,rank,id,distance: rank 1 is the nearest of its query; places left empty have no line.
-// A distance has the fewest digits that read back as the same float32.
-void write_csv(const std::string& path, const Neighbors& found);
-void write_csv(const std::string& path, const Ranges& found);
+// A distance has the fewest digits that read back as the same float32. With keys, key is the last:
+// in quotes, doubled in it, where it holds one, a comma or the end of a line.
+void write_csv(const std::string& path, const Neighbors& found, const KeysOf& keys = {});
+void write_csv(const std::string& path, const Ranges& found, const KeysOf& keys = {});
 
 // first,second,distance.
 void write_csv(const std::string& path, const Pairs& found);

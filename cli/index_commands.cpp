@@ -16,13 +16,14 @@
 #include <nearfield/version.hpp>
 
 #include "help.hpp"
+#include "index_options.hpp"
+#include "index_search_command.hpp"
 #include "interrupt.hpp"
 #include "json.hpp"
+#include "key_file.hpp"
 #include "names.hpp"
 #include "options.hpp"
 #include "output_path.hpp"
-#include "report.hpp"
-#include "result_files.hpp"
 #include "row_pieces.hpp"
 #include "search_command.hpp"
 #include "standard_output.hpp"
@@ -36,6 +37,7 @@ struct IndexArguments {
   std::string output;  // empty: the index itself
   std::string vectors;
   std::string ids;
+  std::string keys;
   FileOptions file;
   std::string family = "flat";
   MetricSpec metric = Metric::sqeuclidean;
@@ -67,44 +69,78 @@ void report(const IndexArguments& args, std::string_view command, std::string_vi
 
 // ---- changing ----
 
-std::vector<std::int64_t> read_ids_of(const std::string& path, std::int64_t expected) {
-  const IdTable table = read_id_table(path);
-  if (expected >= 0 && std::ssize(table.ids) != expected) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: holds {} ids for {} vectors", path, table.ids.size(), expected));
+// Of vectors that are added: of each, or none.
+class Names {
+ public:
+  Names(const IndexArguments& args, std::int64_t vectors) {
+    if (!args.ids.empty()) {
+      ids_ = read_id_table(args.ids).ids;
+      check_count(args.ids, std::ssize(*ids_), "ids", vectors);
+      check_each_once(args.ids, *ids_);
+    }
+    if (!args.keys.empty()) {
+      keys_.emplace(args.keys);
+      check_count(args.keys, std::ssize(keys_->keys()), "keys", vectors);
+      keys_->check_each_once();
+    }
   }
-  return table.ids;
-}
 
-// Between pieces of a file nobody else would notice.
-void check_each_once(const std::string& path, std::vector<std::int64_t> ids) {
-  std::ranges::sort(ids);
-  if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: holds the id {} twice", path, *twice));
+  std::optional<std::span<const std::int64_t>> ids(std::int64_t first, std::int64_t count) const {
+    if (!ids_) return std::nullopt;
+    return part_of(std::span<const std::int64_t>(*ids_), first, count);
   }
-}
+  std::optional<std::span<const std::string_view>> keys(std::int64_t first,
+                                                        std::int64_t count) const {
+    if (!keys_) return std::nullopt;
+    return part_of(keys_->keys(), first, count);
+  }
+
+ private:
+  template <class T>
+  static std::span<const T> part_of(std::span<const T> all, std::int64_t first,
+                                    std::int64_t count) {
+    return all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  }
+
+  static void check_count(const std::string& path, std::int64_t count, std::string_view what,
+                          std::int64_t vectors) {
+    if (count != vectors) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{}: holds {} {} for {} vectors", path, count, what, vectors));
+    }
+  }
+
+  // Between pieces of a file nobody else would notice.
+  static void check_each_once(const std::string& path, std::vector<std::int64_t> ids) {
+    std::ranges::sort(ids);
+    if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{}: holds the id {} twice", path, *twice));
+    }
+  }
+
+  std::optional<std::vector<std::int64_t>> ids_;
+  std::optional<KeyFile> keys_;
+};
 
 // Piece by piece: a file need not fit into memory beside the index.
 void add_vectors(const IndexArguments& args, const RowSource& vectors, Index& index,
                  const Context& context) {
-  std::vector<std::int64_t> ids;
-  if (!args.ids.empty()) {
-    ids = read_ids_of(args.ids, vectors.rows());
-    check_each_once(args.ids, ids);
-  }
+  const Names names(args, vectors.rows());
   for_each_piece(vectors, {0, vectors.rows()}, args.quiet,
                  [&](const Matrix& piece, std::int64_t first) {
-                   if (ids.empty()) {
-                     index.add(piece, context);
-                     return;
-                   }
-                   const auto part = std::span<const std::int64_t>(ids).subspan(
-                       static_cast<std::size_t>(first), static_cast<std::size_t>(piece.rows()));
-                   if (args.replace) {
-                     index.upsert(piece, part, context);
+                   const auto ids = names.ids(first, piece.rows());
+                   const auto keys = names.keys(first, piece.rows());
+                   if (keys && args.replace) {
+                     index.upsert(piece, *keys, context);
+                   } else if (keys) {
+                     index.add(piece, *keys, ids, context);
+                   } else if (ids && args.replace) {
+                     index.upsert(piece, *ids, context);
+                   } else if (ids) {
+                     index.add(piece, *ids, context);
                    } else {
-                     index.add(piece, part, context);
+                     index.add(piece, context);
                    }
                  });
 }
@@ -119,7 +155,11 @@ void run_build(const IndexArguments& args) {
   const auto start = std::chrono::steady_clock::now();
   const Context context = interruptible();
   const auto vectors = open_vectors(args.vectors, args.file);
-  Index index({args.family, vectors->dtype(), vectors->cols(), args.metric});
+  Index index({.family = args.family,
+               .dtype = vectors->dtype(),
+               .cols = vectors->cols(),
+               .metric = args.metric,
+               .keys = !args.keys.empty()});
   add_vectors(args, *vectors, index, context);
   index.save(args.output, context);
   report(args, "build", "added", vectors->rows(), index, start);
@@ -141,7 +181,8 @@ void run_remove(const IndexArguments& args) {
   const auto start = std::chrono::steady_clock::now();
   const Context context = interruptible();
   Index index = Index::open(args.index);
-  const std::int64_t removed = index.remove(read_ids_of(args.ids, -1));
+  const std::int64_t removed = args.keys.empty() ? index.remove(read_id_table(args.ids).ids)
+                                                 : index.remove(KeyFile(args.keys).keys());
   index.save(args.output, context);
   report(args, "remove", "removed", removed, index, start);
 }
@@ -153,65 +194,6 @@ void run_compact(const IndexArguments& args) {
   const Index index = Index::open(args.index);
   index.save(args.output, context);
   report(args, "compact", "kept", index.size(), index, start);
-}
-
-// ---- searching ----
-
-struct IndexSearchArguments {
-  std::string index;
-  std::string queries;
-  std::string only;
-  std::string without;
-  std::int64_t k = 10;
-  std::optional<double> radius;
-  RunOptions run;
-  OutputOptions output;
-};
-
-std::vector<std::int64_t> filter_ids(const IndexSearchArguments& args) {
-  const std::string& path = args.only.empty() ? args.without : args.only;
-  return path.empty() ? std::vector<std::int64_t>() : read_ids_of(path, -1);
-}
-
-IdFilter filter_of(const IndexSearchArguments& args, std::span<const std::int64_t> ids) {
-  if (!args.only.empty()) return {IdFilter::Kind::only, ids};
-  if (!args.without.empty()) return {IdFilter::Kind::without, ids};
-  return {};
-}
-
-Matrix read_queries(const IndexSearchArguments& args, const IndexSpec& spec) {
-  FileOptions file;
-  if (spec.dtype == DType::bits) file.bits = spec.cols;
-  const auto source = open_vectors(args.queries, file);
-  Matrix queries(source->dtype(), source->rows(), source->cols());
-  source->read(0, source->rows(), queries, 0);
-  return queries;
-}
-
-void run_search(const IndexSearchArguments& args) {
-  if (args.radius) check_offsets(args.output);
-  check_outputs(args.output, {args.queries, args.index, args.only + args.without, {}}, Mode::run);
-  const Index index = Index::open(args.index);
-  const Matrix queries = read_queries(args, index.spec());
-  const std::vector<std::int64_t> ids = filter_ids(args);
-  Task task{"search", index.spec().metric, queries.rows(), index.size(), index.spec().cols};
-  const Context context = context_of(args.run, {});
-  if (args.radius) {
-    task.radius = args.radius;
-    const Ranges found = run_watched(context, args.output.quiet, [&](const Context& watched) {
-      return index.within(queries, {*args.radius, filter_of(args, ids)}, watched);
-    });
-    write_results(args.output, found);
-    print_outcome(task, outcome_of(found), args.output);
-    return;
-  }
-  task.k = args.k;
-  check_distances_fit(args.output.distances, args.k);
-  const Neighbors found = run_watched(context, args.output.quiet, [&](const Context& watched) {
-    return index.search(queries, {args.k, filter_of(args, ids)}, watched);
-  });
-  write_results(args.output, found);
-  print_outcome(task, outcome_of(found), args.output);
 }
 
 // ---- checking ----
@@ -233,15 +215,6 @@ void run_verify(const VerifyArguments& args) {
 
 // ---- options ----
 
-constexpr auto kInput = "Input";
-constexpr auto kOutput = "Output";
-
-void add_index(CLI::App& app, std::string& index) {
-  add_path(app, "--index", index, "Index file, as `nearfield build` makes it")
-      ->group(kInput)
-      ->required();
-}
-
 void add_vector_options(CLI::App& app, IndexArguments& args) {
   add_path(app, "--vectors", args.vectors, "Vector file, read in pieces")
       ->group(kInput)
@@ -249,6 +222,9 @@ void add_vector_options(CLI::App& app, IndexArguments& args) {
   add_path(app, "--ids", args.ids,
            "Ids of the vectors, one each: .ibin, .ivecs, .npy; by default the next numbers that "
            "were never used")
+      ->group(kInput);
+  add_path(app, "--keys", args.keys,
+           "Keys of the vectors beside their ids, a line of text each: any bytes, no two the same")
       ->group(kInput);
 }
 
@@ -270,7 +246,7 @@ void run_with(CLI::App& command, const std::shared_ptr<IndexArguments>& args,
               void (*run)(const IndexArguments&)) {
   command.callback([args, run] {
     const std::array output{OutputPath{"--output", {}, args->output}};
-    check_output_paths(output, std::array{args->vectors, args->ids});
+    check_output_paths(output, std::array{args->vectors, args->ids, args->keys});
     if (args->output.empty()) args->output = args->index;
     run(*args);
   });
@@ -298,31 +274,44 @@ void add_build(CLI::App& app) {
   run_with(command, args, run_build);
 }
 
+void check_replace(const IndexArguments& args) {
+  if (args.replace && args.ids.empty() == args.keys.empty()) {
+    throw CLI::ValidationError("--replace", "needs --ids or --keys, and not both of them");
+  }
+}
+
 void add_add(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("add", "Add the vectors of a file to an index");
   const auto args = std::make_shared<IndexArguments>();
   add_index(command, args->index);
   add_vector_options(command, *args);
-  command
-      .add_flag("--replace", args->replace,
-                "With --ids: replace the vectors that are there under these ids")
-      ->needs(command.get_option("--ids"));
+  command.add_flag("--replace", args->replace,
+                   "With --ids or --keys: replace the vectors that are there under these");
   add_changed_output(command, *args);
   command.footer(help_footer("more vectors", "nearfield add --index b.nf --vectors q.fbin"));
-  run_with(command, args, run_add);
+  run_with(command, args, [](const IndexArguments& given) {
+    check_replace(given);
+    run_add(given);
+  });
 }
 
 void add_remove(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("remove", "Remove vectors from an index, by their ids");
+  CLI::App& command =
+      *app.add_subcommand("remove", "Remove vectors from an index, by their ids or keys");
   const auto args = std::make_shared<IndexArguments>();
   add_index(command, args->index);
-  add_path(command, "--ids", args->ids, "Ids to remove: .ibin, .ivecs, .npy")
+  CLI::Option* const ids =
+      add_path(command, "--ids", args->ids, "Ids to remove: .ibin, .ivecs, .npy")->group(kInput);
+  add_path(command, "--keys", args->keys, "Keys to remove, a line of text each")
       ->group(kInput)
-      ->required();
+      ->excludes(ids);
   add_changed_output(command, *args);
   command.footer(
       help_footer("all that a file names", "nearfield remove --index b.nf --ids ids.ibin"));
-  run_with(command, args, run_remove);
+  run_with(command, args, [](const IndexArguments& given) {
+    if (given.ids.empty() && given.keys.empty()) throw CLI::RequiredError("--ids or --keys");
+    run_remove(given);
+  });
 }
 
 void add_compact(CLI::App& app) {
@@ -332,34 +321,6 @@ void add_compact(CLI::App& app) {
   add_changed_output(command, *args);
   command.footer(help_footer("an index in its place", "nearfield compact --index b.nf"));
   run_with(command, args, run_compact);
-}
-
-void add_search(CLI::App& app) {
-  CLI::App& command =
-      *app.add_subcommand("search", "The nearest vectors of an index, for each query");
-  const auto args = std::make_shared<IndexSearchArguments>();
-  add_index(command, args->index);
-  add_path(command, "--queries", args->queries, "Vector file of the queries")
-      ->group(kInput)
-      ->required();
-  CLI::Option* const only =
-      add_path(command, "--only", args->only, "Find only the ids in this file: .ibin, .ivecs, .npy")
-          ->group(kInput);
-  add_path(command, "--without", args->without, "Do not find the ids in this file")
-      ->group(kInput)
-      ->excludes(only);
-  add_k(command, args->k);
-  add_radius(command, args->radius)->excludes(command.get_option("-k"));
-  add_run_options(command, args->run);
-  add_result_files(command, args->output, "nearest first, -1 where there is none");
-  add_output_file(command, args->output.offsets,
-                  "With --radius: where the ids of each query begin");
-  command.get_option("--offsets")->needs(command.get_option("--radius"));
-  add_report_options(command, args->output);
-  command.footer(
-      help_footer("the 10 nearest of each query",
-                  "nearfield search --index b.nf --queries q.fbin -k 10 --output found.ibin"));
-  command.callback([args] { run_search(*args); });
 }
 
 void add_verify(CLI::App& app) {
@@ -378,7 +339,7 @@ void add_index_commands(CLI::App& app) {
   add_build(app);
   add_add(app);
   add_remove(app);
-  add_search(app);
+  add_index_search(app);
   add_verify(app);
   add_compact(app);
 }

@@ -11,6 +11,10 @@
 
 namespace nearfield::cli {
 
+// Groups of the help.
+inline constexpr auto kInput = "Input";
+inline constexpr auto kOutput = "Output";
+
 // An option whose text `parse` turns into the target; what it throws is an error of usage.
 template <class T, class Parse>
 CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& target, Parse parse,

@@ -7,7 +7,6 @@
 #include <nearfield/error.hpp>
 #include <nearfield/matrix.hpp>
 
-#include "csv.hpp"
 #include "vector_files.hpp"
 
 namespace nearfield::cli {
@@ -62,19 +61,19 @@ void check_offsets(const OutputOptions& output) {
   }
 }
 
-void write_results(const OutputOptions& output, const Neighbors& found) {
+void write_results(const OutputOptions& output, const Neighbors& found, const KeysOf& keys) {
   if (output.ids.ends_in(".csv")) {
-    write_csv(output.ids.path, found);
+    write_csv(output.ids.path, found, keys);
   } else if (output.ids.given()) {
     write_id_table(output.ids.path, found.ids, found.queries, found.k);
   }
   write_distances(output.distances, found.distances, found.queries, found.k);
 }
 
-void write_results(const OutputOptions& output, const Ranges& found) {
+void write_results(const OutputOptions& output, const Ranges& found, const KeysOf& keys) {
   const auto rows = static_cast<std::int64_t>(found.ids.size());
   if (output.ids.ends_in(".csv")) {
-    write_csv(output.ids.path, found);
+    write_csv(output.ids.path, found, keys);
   } else if (output.ids.given()) {
     write_id_table(output.ids.path, found.ids, rows, 1);
   }

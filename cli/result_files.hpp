@@ -5,6 +5,7 @@
 
 #include <nearfield/results.hpp>
 
+#include "csv.hpp"
 #include "search_options.hpp"
 
 namespace nearfield::cli {
@@ -17,8 +18,9 @@ void check_distances_fit(const OutputPath& distances, std::int64_t k);
 // Ids of all queries in one column: without the offsets nobody knows whose they are.
 void check_offsets(const OutputOptions& output);
 
-void write_results(const OutputOptions& output, const Neighbors& found);
-void write_results(const OutputOptions& output, const Ranges& found);
+// Keys are written into .csv only.
+void write_results(const OutputOptions& output, const Neighbors& found, const KeysOf& keys = {});
+void write_results(const OutputOptions& output, const Ranges& found, const KeysOf& keys = {});
 void write_results(const OutputOptions& output, const Pairs& found);
 
 }  // namespace nearfield::cli

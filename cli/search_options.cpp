@@ -13,10 +13,8 @@
 namespace nearfield::cli {
 namespace {
 
-constexpr auto kInput = "Input";
 constexpr auto kSearch = "Search";
 constexpr auto kRun = "Run";
-constexpr auto kOutput = "Output";
 
 }  // namespace
 

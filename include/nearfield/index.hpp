@@ -137,7 +137,8 @@ class Index {
   std::unique_ptr<Impl> impl_;
 };
 
-// Whether a file begins as one that `open` reads, damaged or not.
+// Whether a file begins as one that `open` reads: with the length of a header, and a header's first
+// and last characters. What follows may be damaged.
 bool begins_as_index(const std::string& path);
 
 // Reads all of an index file: compares the sums, looks each id up, and throws corrupt_file if

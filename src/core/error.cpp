@@ -1,6 +1,22 @@
 #include <nearfield/error.hpp>
 
+#include "core/fail.hpp"
+
 namespace nearfield {
+
+std::string without_control_characters(const std::string& text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {

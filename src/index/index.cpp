@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "index/family.hpp"
 #include "index/index_file.hpp"
@@ -45,13 +46,34 @@ void check_opened(const IndexSpec& spec, const std::string& path) {
   }
 }
 
-void check_vectors(MatrixView vectors, const IndexSpec& spec) {
+void check_vectors(MatrixView vectors, const IndexSpec& spec, const Context& context) {
   if (vectors.dtype() != spec.dtype || (vectors.cols() != spec.cols && vectors.rows() > 0)) {
     fail(ErrorCode::invalid_argument,
          "the index has {} columns of {}, the vectors have {} of {}: convert them", spec.cols,
          to_string(spec.dtype), vectors.cols(), to_string(vectors.dtype()));
   }
   check_rows(vectors, 0, "vectors", false);
+  if (context.memory_limit && vectors.rows() > *context.memory_limit / Parts::kLookUpBytes) {
+    fail(ErrorCode::memory_limit,
+         "adding {} vectors takes more than {} bytes each but the memory limit is {}: raise it, or "
+         "add fewer at a time",
+         vectors.rows(), Parts::kLookUpBytes, *context.memory_limit);
+  }
+}
+
+// Calls add(), of which nothing is seen where it throws.
+template <class Add>
+auto adding(MatrixView vectors, const Add& add) {
+  return with_memory_errors(
+      fmt::format("{} vectors of {} bytes that are added: add fewer at a time", vectors.rows(),
+                  row_bytes(vectors.dtype(), vectors.cols())),
+      add);
+}
+
+// A key may have any length.
+std::string_view quotable(std::string_view key) {
+  constexpr std::size_t kMost = 100;
+  return key.substr(0, kMost);
 }
 
 // Of a call with keys or without.
@@ -70,7 +92,7 @@ void check_given_keys(std::span<const std::string_view> keys, std::int64_t rows)
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
     fail(ErrorCode::invalid_argument, "the key '{}' is given to more than one of the vectors",
-         *twice);
+         quotable(*twice));
   }
 }
 
@@ -117,10 +139,7 @@ struct Index::Impl {
     const std::lock_guard turn(entering);
     return std::unique_lock(state);
   }
-  // Under ids of which some are there.
-  std::int64_t append(MatrixView vectors, std::span<const std::int64_t> ids,
-                      std::span<const std::string_view> keys, std::vector<std::int64_t> replaced,
-                      const Context& context);
+  std::int64_t append(const NewRows& rows, const Context& context);
   // While writing.
   void check_new(std::span<const std::int64_t> ids) const;
   void check_new(std::span<const std::string_view> keys) const;
@@ -143,14 +162,11 @@ std::vector<PartView> Index::Impl::views() const {
   return parts.views();
 }
 
-std::int64_t Index::Impl::append(MatrixView vectors, std::span<const std::int64_t> ids,
-                                 std::span<const std::string_view> keys,
-                                 std::vector<std::int64_t> replaced, const Context& context) {
-  Appended appended = parts.append(vectors, ids, keys, context);
-  appended.replaced = std::move(replaced);
+std::int64_t Index::Impl::append(const NewRows& rows, const Context& context) {
+  const Appended appended = parts.append(rows, context);
   const auto lock = change();
   parts.publish(appended);
-  for (const std::int64_t id : ids) {
+  for (const std::int64_t id : rows.ids) {
     if (id >= next_id) {
       next_id = id < std::numeric_limits<std::int64_t>::max() ? id + 1 : id;
     }
@@ -248,7 +264,7 @@ void Index::Impl::check_new(std::span<const std::string_view> keys) const {
   for (const std::string_view key : keys) {
     if (parts.find(key)) {
       fail(ErrorCode::invalid_argument,
-           "the key '{}' is in the index already: use upsert to replace its vector", key);
+           "the key '{}' is in the index already: use upsert to replace its vector", quotable(key));
     }
   }
 }
@@ -274,87 +290,98 @@ std::vector<std::int64_t> Index::Impl::next_ids(std::int64_t count) const {
 }
 
 void Index::add(MatrixView vectors, std::span<const std::int64_t> ids, const Context& context) {
-  check_vectors(vectors, impl_->spec);
+  check_vectors(vectors, impl_->spec, context);
   check_keys(impl_->spec, false);
-  check_given_ids(ids, vectors.rows());
-  const auto lock = impl_->start_writing();
-  impl_->check_new(ids);
-  impl_->append(vectors, ids, {}, {}, context);
+  adding(vectors, [&] {
+    check_given_ids(ids, vectors.rows());
+    const auto lock = impl_->start_writing();
+    impl_->check_new(ids);
+    impl_->append({vectors, ids, {}, {}}, context);
+  });
 }
 
 std::int64_t Index::add(MatrixView vectors, const Context& context) {
-  check_vectors(vectors, impl_->spec);
+  check_vectors(vectors, impl_->spec, context);
   check_keys(impl_->spec, false);
-  const auto lock = impl_->start_writing();
-  const std::int64_t first = impl_->next_id;
-  impl_->append(vectors, impl_->next_ids(vectors.rows()), {}, {}, context);
-  return first;
+  return adding(vectors, [&] {
+    const auto lock = impl_->start_writing();
+    const std::int64_t first = impl_->next_id;
+    impl_->append({vectors, impl_->next_ids(vectors.rows()), {}, {}}, context);
+    return first;
+  });
 }
 
 std::vector<std::int64_t> Index::add(MatrixView vectors, std::span<const std::string_view> keys,
                                      std::optional<std::span<const std::int64_t>> ids,
                                      const Context& context) {
-  check_vectors(vectors, impl_->spec);
+  check_vectors(vectors, impl_->spec, context);
   check_keys(impl_->spec, true);
-  check_given_keys(keys, vectors.rows());
-  if (ids) check_given_ids(*ids, vectors.rows());
-  const auto lock = impl_->start_writing();
-  std::vector<std::int64_t> taken;
-  if (ids) {
-    impl_->check_new(*ids);
-    taken.assign(ids->begin(), ids->end());
-  } else {
-    taken = impl_->next_ids(vectors.rows());
-  }
-  impl_->check_new(keys);
-  impl_->append(vectors, taken, keys, {}, context);
-  return taken;
+  return adding(vectors, [&] {
+    check_given_keys(keys, vectors.rows());
+    if (ids) check_given_ids(*ids, vectors.rows());
+    const auto lock = impl_->start_writing();
+    std::vector<std::int64_t> taken;
+    if (ids) {
+      impl_->check_new(*ids);
+      taken.assign(ids->begin(), ids->end());
+    } else {
+      taken = impl_->next_ids(vectors.rows());
+    }
+    impl_->check_new(keys);
+    impl_->append({vectors, taken, keys, {}}, context);
+    return taken;
+  });
 }
 
 std::int64_t Index::upsert(MatrixView vectors, std::span<const std::int64_t> ids,
                            const Context& context) {
-  check_vectors(vectors, impl_->spec);
-  check_given_ids(ids, vectors.rows());
-  const auto lock = impl_->start_writing();
-  std::vector<std::int64_t> replaced;
-  std::vector<std::string_view> keys;
-  for (const std::int64_t id : ids) {
-    const auto place = impl_->parts.find(id);
-    if (!place && impl_->spec.keys) {
-      fail(
-          ErrorCode::invalid_argument,
-          "the id {} is not in the index, which has keys: give it one, with the keys of the others",
-          id);
+  check_vectors(vectors, impl_->spec, context);
+  return adding(vectors, [&] {
+    check_given_ids(ids, vectors.rows());
+    const auto lock = impl_->start_writing();
+    NewRows rows{vectors, ids, {}, {}};
+    std::vector<std::string_view> keys;
+    for (const std::int64_t id : ids) {
+      const auto place = impl_->parts.find(id);
+      if (!place && impl_->spec.keys) {
+        fail(ErrorCode::invalid_argument,
+             "the id {} is not in the index, which has keys: give it one, with the keys of the "
+             "others",
+             id);
+      }
+      if (place) rows.replaced.push_back(id);
+      if (impl_->spec.keys) keys.push_back(impl_->parts.key(*place));
     }
-    if (place) replaced.push_back(id);
-    if (impl_->spec.keys) keys.push_back(impl_->parts.key(*place));
-  }
-  return impl_->append(vectors, ids, keys, std::move(replaced), context);
+    rows.keys = keys;
+    return impl_->append(rows, context);
+  });
 }
 
 std::int64_t Index::upsert(MatrixView vectors, std::span<const std::string_view> keys,
                            const Context& context) {
-  check_vectors(vectors, impl_->spec);
+  check_vectors(vectors, impl_->spec, context);
   check_keys(impl_->spec, true);
-  check_given_keys(keys, vectors.rows());
-  const auto lock = impl_->start_writing();
-  std::vector<std::int64_t> ids(keys.size());
-  std::vector<std::int64_t> replaced;
-  std::vector<std::size_t> fresh;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto place = impl_->parts.find(keys[i]);
-    if (place) {
-      ids[i] = impl_->parts.id(*place);
-      // Of a file that was changed, a key may lead to a row that its id does not lead to.
-      if (impl_->parts.find(ids[i])) replaced.push_back(ids[i]);
-    } else {
-      fresh.push_back(i);
+  return adding(vectors, [&] {
+    check_given_keys(keys, vectors.rows());
+    const auto lock = impl_->start_writing();
+    std::vector<std::int64_t> ids(keys.size());
+    NewRows rows{vectors, ids, keys, {}};
+    std::vector<std::size_t> fresh;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto place = impl_->parts.find(keys[i]);
+      if (place) {
+        ids[i] = impl_->parts.id(*place);
+        // Of a file that was changed, a key may lead to a row that its id does not lead to.
+        if (impl_->parts.find(ids[i])) rows.replaced.push_back(ids[i]);
+      } else {
+        fresh.push_back(i);
+      }
     }
-  }
-  const std::vector<std::int64_t> next = impl_->next_ids(std::ssize(fresh));
-  for (std::size_t i = 0; i < fresh.size(); ++i) ids[fresh[i]] = next[i];
-  check_given_ids(ids, vectors.rows());  // those of a file that was changed may be any
-  return impl_->append(vectors, ids, keys, std::move(replaced), context);
+    const std::vector<std::int64_t> next = impl_->next_ids(std::ssize(fresh));
+    for (std::size_t i = 0; i < fresh.size(); ++i) ids[fresh[i]] = next[i];
+    check_given_ids(ids, vectors.rows());  // those of a file that was changed may be any
+    return impl_->append(rows, context);
+  });
 }
 
 std::int64_t Index::remove(std::span<const std::int64_t> ids) {
@@ -377,10 +404,15 @@ std::int64_t Index::remove(std::span<const std::string_view> keys) {
 void Index::compact(const Context& context) {
   const auto writing = impl_->start_writing();
   if (impl_->parts.size() == 1 && impl_->parts.removed() == 0) return;
-  const Appended all = impl_->parts.gathered(context);
-  std::vector<std::shared_ptr<Part>> old;  // freed when others can read again
-  const auto lock = impl_->change();
-  old = impl_->parts.replace_all(all);
+  const std::string what =
+      fmt::format("a copy of an index of {} bytes: save it and open it, which is the same",
+                  impl_->parts.bytes());
+  with_memory_errors(what, [&] {
+    const Appended all = impl_->parts.gathered(context);
+    std::vector<std::shared_ptr<Part>> old;  // freed when others can read again
+    const auto lock = impl_->change();
+    old = impl_->parts.replace_all(all);
+  });
 }
 
 bool Index::contains(std::int64_t id) const {
@@ -475,16 +507,20 @@ Ranges Index::within(MatrixView queries, const RangeOptions& options,
 }
 
 void Index::save(const std::string& path, const Context& context) const {
-  IndexHead head{.spec = impl_->spec};
-  std::vector<PartView> parts;
-  {
-    const auto lock = impl_->read();
-    head.next_id = impl_->next_id;
-    parts = impl_->views();
-  }
-  OutputFile out(path, context.cancel);
-  write_index_file(out, head, parts, context);
-  out.commit();
+  const std::string what = fmt::format("the tables of {} ids that are written: free some", size());
+  with_memory_errors(what, [&] {
+    IndexHead head{.spec = impl_->spec};
+    std::vector<PartView> parts;
+    {
+      const auto lock = impl_->read();
+      head.next_id = impl_->next_id;
+      parts = impl_->views();
+    }
+    check_writing(head.spec, parts, context);
+    OutputFile out(path, context.cancel);
+    write_index_file(out, head, parts, context);
+    out.commit();
+  });
 }
 
 namespace {
@@ -510,7 +546,8 @@ void verify_ids(const OpenedIndex& opened, const std::string& path, Monitor& mon
     const std::string_view key = opened.part->key(static_cast<std::int64_t>(row));
     if (opened.part->find(key) != static_cast<std::int64_t>(row)) {
       fail(ErrorCode::corrupt_file,
-           "{}: the key '{}' of row {} does not lead to it: build it again", path, key, row);
+           "{}: the key '{}' of row {} does not lead to it: build it again", path, quotable(key),
+           row);
     }
   }
 }

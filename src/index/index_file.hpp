@@ -27,7 +27,10 @@ struct OpenedIndex {
 // Checks all that can be checked without reading a tensor.
 OpenedIndex open_index_file(const std::string& path, const OpenOptions& options);
 
-// The live rows of the parts. Does not commit.
+// Throws if writing them would take more than the memory limit, or if they are too many.
+void check_writing(const IndexSpec& spec, std::span<const PartView> parts, const Context& context);
+
+// The live rows of the parts, which were checked. Does not commit.
 void write_index_file(OutputFile& out, const IndexHead& head, std::span<const PartView> parts,
                       const Context& context);
 

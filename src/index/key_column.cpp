@@ -14,6 +14,15 @@ KeyColumn::KeyColumn(std::int64_t capacity)
     : own_(static_cast<std::size_t>(capacity)),
       own_table_(static_cast<std::size_t>(id_table_size(capacity))) {}
 
+std::int64_t KeyColumn::bytes_for(std::int64_t capacity) {
+  return capacity * static_cast<std::int64_t>(sizeof(std::string)) + 4 * id_table_size(capacity);
+}
+
+std::int64_t KeyColumn::bytes_of_its_own(std::string_view key) {
+  constexpr std::int64_t kOfTheAllocator = 24;  // the final 0 among them, and rounding
+  return key.size() > std::string().capacity() ? std::ssize(key) + kOfTheAllocator : 0;
+}
+
 std::span<const std::uint32_t> KeyColumn::table() const {
   return file_ ? file_->table : std::span<const std::uint32_t>(own_table_);
 }

@@ -25,6 +25,9 @@ class KeyColumn {
  public:
   // In memory, for so many rows.
   explicit KeyColumn(std::int64_t capacity);
+  // What that takes, beside what a key has in memory of its own.
+  static std::int64_t bytes_for(std::int64_t capacity);
+  static std::int64_t bytes_of_its_own(std::string_view key);
   // Looks at what a file holds, which is not to be trusted: offsets are checked as they are used.
   explicit KeyColumn(const KeyTensors& file) : file_(file) {}
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "core/checked.hpp"
@@ -204,14 +205,22 @@ class Opening {
 }  // namespace
 
 bool begins_as_index(const std::string& path) {
+  constexpr std::array kBegins{std::byte{'{'}, std::byte{'"'}};
   const InputFile file(path);
-  std::array<std::byte, kTensorLengthBytes + 1> start{};
+  std::array<std::byte, kTensorLengthBytes + kBegins.size()> start{};
   if (file.size() < std::ssize(start)) return false;
   file.read_at(0, start);
-  // A header has less than 2^32 bytes, so that the last four of its length are zero.
-  return start.back() == std::byte{'{'} &&
-         std::all_of(start.begin() + 4, start.end() - 1,
-                     [](std::byte b) { return b == std::byte{0}; });
+  std::uint64_t length = 0;
+  std::memcpy(&length, start.data(), kTensorLengthBytes);
+  // Vectors may begin so, but hardly end as a header does where theirs would.
+  if (length >> 32 != 0 || !std::equal(kBegins.begin(), kBegins.end(), start.end() - 2)) {
+    return false;
+  }
+  const auto end = static_cast<std::int64_t>(kTensorLengthBytes + length);
+  if (end > file.size()) return true;  // cut off
+  std::array<std::byte, 1> last{};
+  file.read_at(end - 1, last);
+  return last[0] == std::byte{'}'} || last[0] == std::byte{' '};
 }
 
 OpenedIndex open_index_file(const std::string& path, const OpenOptions& options) {

@@ -25,6 +25,12 @@ SharedPacked pack(MatrixView rows, MetricSpec metric, const Context& context) {
   return base ? std::make_shared<const PreparedBase>(*std::move(base)) : nullptr;
 }
 
+std::int64_t pack_bytes(const IndexSpec& spec, std::int64_t rows, int threads) {
+  const bool packed = rows >= index_tuning().least_packed_rows &&
+                      choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, isa_of({}));
+  return packed ? prepared_bytes(rows, spec.cols, threads) : 0;
+}
+
 SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows) {
   const Isa isa = isa_of({});
   Rounding rounding = stored.rounding;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <nearfield/context.hpp>
+#include <nearfield/index.hpp>
 #include <nearfield/rows.hpp>
 
 #include "search/prepared_base.hpp"
@@ -24,6 +25,9 @@ struct StoredPacked {
 // Of those rows of a part that are full words of 64, so that a bitset of the others can be cut off.
 // Null if nothing can be made of them, or if they are too few to pay.
 SharedPacked pack(MatrixView rows, MetricSpec metric, const Context& context);
+
+// What that takes, with its making.
+std::int64_t pack_bytes(const IndexSpec& spec, std::int64_t rows, int threads);
 
 // For a search on this machine. Looks at the tensors, which must outlive it.
 SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows);

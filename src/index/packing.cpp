@@ -16,7 +16,13 @@ namespace {
 
 using namespace index_format;
 
-constexpr std::int64_t kPieceBytes = 4 << 20;  // of rows
+// Whole groups, of so many rows.
+std::int64_t piece_rows(std::int64_t row_size, std::int64_t rows) {
+  constexpr std::int64_t kPieceBytes = 4 << 20;
+  return round_up(
+      std::clamp<std::int64_t>(kPieceBytes / row_size, 1, std::max<std::int64_t>(rows, 1)),
+      kGroupRows);
+}
 
 // As the largest part is rounded, or by a sample of it.
 void fit(Rounding& rounding, std::span<const PartView> parts, const Monitor& monitor) {
@@ -51,8 +57,23 @@ std::unique_ptr<Packing> Packing::of(const IndexSpec& spec, std::span<const Part
   return std::unique_ptr<Packing>(new Packing(*std::move(rounding), parts, threads, monitor));
 }
 
+std::int64_t Packing::bytes_for(const IndexSpec& spec, std::int64_t rows, int threads) {
+  if (!choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, isa_of({}))) return 0;
+  constexpr std::int64_t kOfARow = sizeof(std::int32_t);
+  constexpr std::int64_t kOfAGroup = sizeof(GroupTerms) + sizeof(std::uint32_t);
+  const std::int64_t row_size = row_bytes(spec.dtype, spec.cols);
+  const std::int64_t groups = divide_up(rows, kGroupRows);
+  const std::int64_t piece = piece_rows(row_size, rows);
+  return groups * (kGroupRows * kOfARow + kOfAGroup) + piece * row_size +
+         prepared_bytes(piece, spec.cols, threads);
+}
+
 Packing::Packing(Rounding rounding, std::span<const PartView> parts, int threads, Monitor& monitor)
     : rounding_(std::move(rounding)), parts_(parts), threads_(threads), monitor_(monitor) {
+  const std::int64_t groups = divide_up(live_rows(parts), kGroupRows);
+  bias_.reserve(static_cast<std::size_t>(groups * kGroupRows));
+  terms_.reserve(static_cast<std::size_t>(groups));
+  odd_.reserve(static_cast<std::size_t>(groups));
   for_each_piece([&](const RoundedRows& piece) {
     const RoundedTensors tensors = piece.tensors();
     value_bytes_ += std::ssize(values_of(piece));
@@ -65,7 +86,7 @@ Packing::Packing(Rounding rounding, std::span<const PartView> parts, int threads
 // Of whole groups, but for the last.
 void Packing::for_each_piece(const Use& use) const {
   const std::int64_t row_size = row_bytes(rounding_.base, rounding_.cols);
-  const std::int64_t most = round_up(std::max<std::int64_t>(kPieceBytes / row_size, 1), kGroupRows);
+  const std::int64_t most = piece_rows(row_size, live_rows(parts_));
   Matrix rows(rounding_.base, most, rounding_.cols);
   std::int64_t filled = 0;
   const auto end_piece = [&] {

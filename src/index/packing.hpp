@@ -25,6 +25,9 @@ class Packing {
   static std::unique_ptr<Packing> of(const IndexSpec& spec, std::span<const PartView> parts,
                                      int threads, Monitor& monitor);
 
+  // What it takes, with the pieces.
+  static std::int64_t bytes_for(const IndexSpec& spec, std::int64_t rows, int threads);
+
   // It must outlive them.
   void add_to(std::vector<TensorToWrite>& tensors,
               std::map<std::string, std::string>& metadata) const;

@@ -25,6 +25,12 @@ Part::Part(const IndexSpec& spec, std::int64_t capacity)
   if (spec.keys) keys_.emplace(capacity);
 }
 
+std::int64_t Part::bytes_for(const IndexSpec& spec, std::int64_t capacity) {
+  const std::int64_t not_finite = has_not_finite(spec.dtype) ? 8 * divide_up(capacity, 64) : 0;
+  return capacity * (row_bytes(spec.dtype, spec.cols) + 8) + 4 * id_table_size(capacity) +
+         not_finite + (spec.keys ? KeyColumn::bytes_for(capacity) : 0);
+}
+
 Part::Part(Stored stored)
     : file_(std::move(stored.file)),
       stored_(std::move(stored.packed)),

@@ -51,6 +51,9 @@ class Part {
   Part(const IndexSpec& spec, std::int64_t capacity);
   explicit Part(Stored stored);
 
+  // What one in memory takes, beside keys that are longer than a std::string holds.
+  static std::int64_t bytes_for(const IndexSpec& spec, std::int64_t capacity);
+
   std::int64_t capacity() const { return rows_.rows(); }
   bool mapped() const { return file_ != nullptr; }
   const TensorFile& file() const { return *file_; }
@@ -137,6 +140,13 @@ void for_each_run(std::span<const PartView> parts, const Use& use) {
       use(view, begin, row);
     }
   }
+}
+
+inline std::int64_t live_rows(std::span<const PartView> parts) {
+  std::int64_t rows = 0;
+  for_each_run(parts,
+               [&](const PartView&, std::int64_t begin, std::int64_t end) { rows += end - begin; });
+  return rows;
 }
 
 }  // namespace nearfield

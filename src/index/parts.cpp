@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "core/tasks.hpp"
 #include "index/tuning.hpp"
 
 namespace nearfield {
@@ -17,7 +19,10 @@ void set_bit(RowBits& words, std::int64_t row) {
 // Copied between two looks at the cancel token.
 constexpr std::int64_t kRowsPerCheck = 4096;
 
-// A limit is for what a call takes beside the index, and progress is of vectors that are added.
+// What a call takes beside what grows with its rows.
+constexpr std::int64_t kCallBytes = 16 << 10;
+
+// Its limit is kept by who asks, and progress is of vectors that are added.
 Context for_packing(const Context& context) {
   return {.threads = context.threads, .deadline = context.deadline, .cancel = context.cancel};
 }
@@ -120,52 +125,128 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
   return copy;
 }
 
-// Where so many rows go.
-Appended Parts::new_place(std::int64_t rows, const Monitor& monitor) const {
-  Appended appended;
+Parts::Growth Parts::growth_for(std::int64_t rows) const {
   const Held* const last =
       parts_.empty() || parts_.back().part->mapped() ? nullptr : &parts_.back();
+  Growth growth{Growth::Kind::new_part, 0, 0, nullptr, false};
   if (last != nullptr && last->count + rows <= last->part->capacity()) {
-    appended.part = last->part;
-    appended.begin = last->count;
-    appended.packed = last->packed;
+    growth = {Growth::Kind::behind_last, last->count, 0, last->packed, false};
   } else if (last != nullptr &&
              last->part->capacity() <= rows_in(index_tuning().most_copied_bytes)) {
-    appended.begin = last->count - last->removed;
-    appended.replaces_last = true;
-    appended.part = copy({last, 1}, std::max(2 * appended.begin, appended.begin + rows), monitor);
-    if (last->removed == 0) appended.packed = last->packed;
+    const std::int64_t kept = last->count - last->removed;
+    growth = {Growth::Kind::copy_of_last, kept, std::max(2 * kept, kept + rows),
+              last->removed == 0 ? last->packed : nullptr, false};
   } else {
     const std::int64_t capacity =
         std::max({rows, rows_in_memory() / 2, rows_in(index_tuning().least_part_bytes) + 1});
-    appended.part = std::make_shared<Part>(spec_, std::min(capacity, kMostPartRows));
+    growth.capacity = std::min(capacity, kMostPartRows);
   }
-  appended.end = appended.begin + rows;
+  const std::int64_t packed = growth.packed != nullptr ? growth.packed->rows.count() : 0;
+  growth.packs = should_pack(growth.begin + rows, packed);
+  return growth;
+}
+
+std::int64_t Parts::bytes_to_grow(const Growth& growth, const NewRows& rows, int threads) const {
+  std::int64_t bytes = kCallBytes + rows.count() * kLookUpBytes;
+  if (growth.capacity > 0) bytes += Part::bytes_for(spec_, growth.capacity);
+  if (growth.kind == Growth::Kind::copy_of_last) bytes += key_bytes({&parts_.back(), 1});
+  for (const std::string_view key : rows.keys) bytes += KeyColumn::bytes_of_its_own(key);
+  if (growth.packs) bytes += pack_bytes(spec_, growth.begin + rows.count(), threads);
+  // A row that is replaced is marked in the bits of its part, which grow by a copy.
+  return bytes + (rows.replaced.empty() ? 0 : 2 * live_bytes() + rows.count() / 8);
+}
+
+void Parts::check_gathering(const Context& context) const {
+  const std::int64_t needed = kCallBytes + Part::bytes_for(spec_, live_) + key_bytes(parts_) +
+                              pack_bytes(spec_, live_, resolve_threads(context.threads));
+  if (needed > *context.memory_limit) {
+    fail(ErrorCode::memory_limit,
+         "compacting {} vectors takes {} bytes but the memory limit is {}: raise it, or save the "
+         "index and open it, which is the same",
+         live_, needed, *context.memory_limit);
+  }
+}
+
+// Of copies of them, what they have beside their strings.
+std::int64_t Parts::key_bytes(std::span<const Held> parts) const {
+  if (!spec_.keys) return 0;
+  std::int64_t bytes = 0;
+  for (const Held& held : parts) {
+    for (std::int64_t row = 0; row < held.count; ++row) {
+      if (held.lives(row)) bytes += KeyColumn::bytes_of_its_own(held.part->key(row));
+    }
+  }
+  return bytes;
+}
+
+// Of a bit for each row.
+std::int64_t Parts::live_bytes() const {
+  std::int64_t words = 0;
+  for (const Held& held : parts_) words += static_cast<std::int64_t>(words_of_rows(held.count));
+  return words * 8;
+}
+
+// Within the limit. Where it is too much to pack them, or to make room for more, that is left to
+// who adds the next.
+Parts::Growth Parts::growth_within(const NewRows& rows, const Context& context) const {
+  const Growth usual = growth_for(rows.count());
+  if (!context.memory_limit) return usual;
+  Growth unpacked = usual;
+  unpacked.packs = false;
+  const Growth least{Growth::Kind::new_part, 0, rows.count(), nullptr, false};
+  std::int64_t needed = 0;
+  for (const Growth& growth : {usual, unpacked, least}) {
+    needed = bytes_to_grow(growth, rows, resolve_threads(context.threads));
+    if (needed <= *context.memory_limit) return growth;
+  }
+  fail(ErrorCode::memory_limit,
+       "adding {} vectors takes {} bytes but the memory limit is {}: raise it, or add fewer at a "
+       "time",
+       rows.count(), needed, *context.memory_limit);
+}
+
+Appended Parts::new_place(const Growth& growth, const NewRows& rows, const Monitor& monitor) const {
+  Appended appended{.begin = growth.begin,
+                    .end = growth.begin + rows.count(),
+                    .packed = growth.packed,
+                    .replaced = rows.replaced};
+  switch (growth.kind) {
+    case Growth::Kind::behind_last:
+      appended.part = parts_.back().part;
+      break;
+    case Growth::Kind::copy_of_last:
+      appended.part = copy({&parts_.back(), 1}, growth.capacity, monitor);
+      appended.replaces_last = true;
+      break;
+    case Growth::Kind::new_part:
+      appended.part = std::make_shared<Part>(spec_, growth.capacity);
+      break;
+  }
   return appended;
 }
 
-Appended Parts::append(MatrixView vectors, std::span<const std::int64_t> ids,
-                       std::span<const std::string_view> keys, const Context& context) const {
-  const std::int64_t rows = vectors.rows();
-  if (rows > kMostPartRows) {
+Appended Parts::append(const NewRows& rows, const Context& context) const {
+  if (rows.count() > kMostPartRows) {
     fail(ErrorCode::invalid_argument, "at most {} vectors are added at a time, got {}",
-         kMostPartRows, rows);
+         kMostPartRows, rows.count());
   }
-  const Monitor monitor(context, rows);
-  Appended appended = new_place(rows, monitor);
-  for (std::int64_t i = 0; i < rows; ++i) {
+  const Monitor monitor(context, rows.count());
+  const Growth growth = growth_within(rows, context);
+  Appended appended = new_place(growth, rows, monitor);
+  for (std::int64_t i = 0; i < rows.count(); ++i) {
     if (i % kRowsPerCheck == 0) monitor.check();
-    appended.part->put(appended.begin + i, vectors.row(i), ids[static_cast<std::size_t>(i)],
-                       spec_.keys ? keys[static_cast<std::size_t>(i)] : std::string_view());
+    appended.part->put(appended.begin + i, rows.vectors.row(i),
+                       rows.ids[static_cast<std::size_t>(i)],
+                       spec_.keys ? rows.keys[static_cast<std::size_t>(i)] : std::string_view());
   }
-  const std::int64_t packed = appended.packed != nullptr ? appended.packed->rows.count() : 0;
-  if (should_pack(appended.end, packed)) {
+  if (growth.packs) {
     appended.packed = pack(appended.part->rows(appended.end), spec_.metric, for_packing(context));
   }
   return appended;
 }
 
 Appended Parts::gathered(const Context& context) const {
+  if (context.memory_limit) check_gathering(context);
   const Monitor monitor(context, live_);
   Appended all{.part = copy(parts_, live_, monitor), .end = live_};
   all.packed = pack(all.part->rows(live_), spec_.metric, for_packing(context));

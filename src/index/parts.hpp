@@ -21,21 +21,33 @@ struct Place {
   std::int64_t row;
 };
 
+// Rows that are to be there.
+struct NewRows {
+  MatrixView vectors;
+  std::span<const std::int64_t> ids;
+  std::span<const std::string_view> keys;  // of an index that has some
+  std::vector<std::int64_t> replaced;      // of the ids, those that are there
+
+  std::int64_t count() const { return vectors.rows(); }
+};
+
 // Rows that are written, and seen by nobody yet.
 struct Appended {
-  std::shared_ptr<Part> part;
+  std::shared_ptr<Part> part = nullptr;
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool replaces_last = false;  // the part before, whose live rows it begins with
   SharedPacked packed = nullptr;
-  std::vector<std::int64_t> replaced =
-      {};  // by who appends: ids that lead to other rows until then
+  std::vector<std::int64_t> replaced = {};  // ids that lead to other rows until then
 };
 
 // What is const may run beside itself and views(); what is not const, alone. The views stay as they
 // are, whatever comes later.
 class Parts {
  public:
+  // Of each row that is added: ids, keys and places while they are looked up.
+  static constexpr std::int64_t kLookUpBytes = 64;
+
   explicit Parts(IndexSpec spec) : spec_(std::move(spec)) {}
   // Of a file, with all its rows.
   Parts(std::shared_ptr<Part> part, IndexSpec spec);
@@ -54,9 +66,8 @@ class Parts {
   std::string_view key(Place place) const { return parts_[place.part].part->key(place.row); }
   const std::byte* row(Place place) const;
 
-  // Writes rows behind the last; keys, of an index that has some, else none. One writer at a time.
-  Appended append(MatrixView vectors, std::span<const std::int64_t> ids,
-                  std::span<const std::string_view> keys, const Context& context) const;
+  // Writes rows behind the last. One writer at a time.
+  Appended append(const NewRows& rows, const Context& context) const;
   // From here on they are there, and what their ids led to before is not.
   void publish(const Appended& appended);
 
@@ -83,6 +94,16 @@ class Parts {
     bool lives(std::int64_t row) const { return live.empty() || bit_of(live, row); }
   };
 
+  // Where rows go that are added.
+  struct Growth {
+    enum class Kind { behind_last, copy_of_last, new_part };
+    Kind kind;
+    std::int64_t begin;     // of them, in their part
+    std::int64_t capacity;  // of a part that is made
+    SharedPacked packed;    // of the rows before them, as far as it is kept
+    bool packs;             // whether they are packed, with those before them
+  };
+
   template <class Name>
   std::optional<Place> find_row_of(Name name) const;
   // Copies the live rows of some parts behind each other.
@@ -90,7 +111,13 @@ class Parts {
                              const Monitor& monitor) const;
   std::int64_t rows_in(std::int64_t bytes) const;
   std::int64_t rows_in_memory() const;
-  Appended new_place(std::int64_t rows, const Monitor& monitor) const;
+  Growth growth_for(std::int64_t rows) const;
+  Growth growth_within(const NewRows& rows, const Context& context) const;
+  std::int64_t bytes_to_grow(const Growth& growth, const NewRows& rows, int threads) const;
+  void check_gathering(const Context& context) const;
+  std::int64_t key_bytes(std::span<const Held> parts) const;
+  std::int64_t live_bytes() const;
+  Appended new_place(const Growth& growth, const NewRows& rows, const Monitor& monitor) const;
   void drop(Place place);
   void free_empty_parts();
 

@@ -24,8 +24,9 @@ void give_rows(std::span<const PartView> parts, const TakeBytes& take) {
   });
 }
 
-std::vector<std::int64_t> live_ids(std::span<const PartView> parts) {
+std::vector<std::int64_t> live_ids(std::span<const PartView> parts, std::int64_t rows) {
   std::vector<std::int64_t> ids;
+  ids.reserve(static_cast<std::size_t>(rows));
   for_each_run(parts, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
     const auto all = view.ids();
     ids.insert(ids.end(), all.begin() + begin, all.begin() + end);
@@ -56,9 +57,12 @@ std::vector<std::uint32_t> table_of(std::span<const std::int64_t> ids, const Mon
 // Keys of all rows.
 class KeysToWrite {
  public:
-  KeysToWrite(std::span<const PartView> parts, const Monitor& monitor)
-      : parts_(parts), offsets_{0} {
+  KeysToWrite(std::span<const PartView> parts, std::int64_t rows, const Monitor& monitor)
+      : parts_(parts) {
     std::vector<std::uint64_t> hashes;
+    hashes.reserve(static_cast<std::size_t>(rows));
+    offsets_.reserve(static_cast<std::size_t>(rows + 1));
+    offsets_.push_back(0);
     for_each_key([&](std::string_view key) {
       offsets_.push_back(offsets_.back() + key.size());
       hashes.push_back(key_hash(key));
@@ -94,20 +98,46 @@ class KeysToWrite {
   std::vector<std::uint32_t> table_;
 };
 
+// Beside the index: the tables of ids and keys, what is packed but its values, which are made in
+// pieces, and one of those; and a copy of the bits of rows that live.
+std::int64_t bytes_to_write(const IndexSpec& spec, std::span<const PartView> parts,
+                            std::int64_t rows, int threads) {
+  constexpr std::int64_t kOfAnId = 8 + 8;       // itself and its hash
+  constexpr std::int64_t kOfAKey = 8 + 8;       // where it begins, and its hash
+  constexpr std::int64_t kOfTheFile = 5 << 20;  // a buffer of 4 MiB, and the header
+  const std::int64_t table = 4 * id_table_size(rows);
+  std::int64_t bytes = kOfTheFile + rows * kOfAnId + table + 8 * divide_up(rows, 64) +
+                       Packing::bytes_for(spec, rows, threads);
+  if (spec.keys) bytes += rows * kOfAKey + table;
+  for (const PartView& view : parts) {
+    if (view.live != nullptr) bytes += 8 * std::ssize(*view.live);
+  }
+  return bytes;
+}
+
 }  // namespace
+
+void check_writing(const IndexSpec& spec, std::span<const PartView> parts, const Context& context) {
+  const std::int64_t rows = live_rows(parts);
+  if (rows > kMostPartRows) {
+    fail(ErrorCode::unsupported,
+         "a file holds at most {} vectors, and the index has {}: save parts", kMostPartRows, rows);
+  }
+  const std::int64_t needed = bytes_to_write(spec, parts, rows, resolve_threads(context.threads));
+  if (context.memory_limit && needed > *context.memory_limit) {
+    fail(ErrorCode::memory_limit,
+         "saving {} vectors takes {} bytes beside them but the memory limit is {}: raise it", rows,
+         needed, *context.memory_limit);
+  }
+}
 
 void write_index_file(OutputFile& out, const IndexHead& head, std::span<const PartView> parts,
                       const Context& context) {
   Monitor preparing(context, 1);
-  const std::vector<std::int64_t> ids = live_ids(parts);
-  if (std::ssize(ids) > kMostPartRows) {
-    fail(ErrorCode::unsupported,
-         "a file holds at most {} vectors, and the index has {}: save parts", kMostPartRows,
-         ids.size());
-  }
+  const std::int64_t rows = live_rows(parts);
+  const std::vector<std::int64_t> ids = live_ids(parts, rows);
   const std::vector<std::uint32_t> table = table_of(ids, preparing);
   const auto packing = Packing::of(head.spec, parts, resolve_threads(context.threads), preparing);
-  const std::int64_t rows = std::ssize(ids);
   const IndexSpec& spec = head.spec;
   std::vector<TensorToWrite> tensors;
   tensors.push_back(
@@ -124,7 +154,7 @@ void write_index_file(OutputFile& out, const IndexHead& head, std::span<const Pa
                                        std::as_bytes(std::span(not_finite))));
   }
   std::optional<KeysToWrite> keys;
-  if (spec.keys) keys.emplace(parts, preparing).add_to(tensors);
+  if (spec.keys) keys.emplace(parts, rows, preparing).add_to(tensors);
   std::map<std::string, std::string> metadata{{kFormat, std::string(kName)},
                                               {kFormatVersion, fmt::format("{}", kVersion)},
                                               {kFeatures, ""},

@@ -96,13 +96,15 @@ class OnceScan {
   // million pairs to be looked at.
   void run_opening(Range queries) {
     const std::int64_t begin = queries.begin;
-    run_tasks(divide_up(grid_.rows.end - begin, grid_.row_tile), grid_.threads,
-              [&](std::int64_t task, int worker) {
-                const DefaultFloats floats;
-                const std::int64_t row = begin + task * grid_.row_tile;
-                run_block({queries, {row, std::min(row + grid_.row_tile, grid_.rows.end)}},
-                          scratch_[static_cast<std::size_t>(worker)]);
-              });
+    const std::int64_t rows = grid_.rows.end - begin;
+    const std::int64_t size =
+        std::min(grid_.row_tile, round_up(divide_up(rows, grid_.threads), grid_.first_row_tile));
+    run_tasks(divide_up(rows, size), grid_.threads, [&](std::int64_t task, int worker) {
+      const DefaultFloats floats;
+      const std::int64_t row = begin + task * size;
+      run_block({queries, {row, std::min(row + size, grid_.rows.end)}},
+                scratch_[static_cast<std::size_t>(worker)]);
+    });
   }
 
   void run_tile(Range queries, Scratch& scratch) {

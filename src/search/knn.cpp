@@ -105,7 +105,7 @@ Engine plan_search(const Question& question, std::int64_t beside) {
                .shared = beside,
                .result = result_bytes(queries.rows(), options.k),
                .threshold_rank = std::max<std::int64_t>(options.k, 1)},
-              "buffered selection", tuning);
+              TopK<Neighbor>::name(options.k), tuning);
   return engine;
 }
 

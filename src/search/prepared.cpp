@@ -19,8 +19,8 @@ constexpr const char* kAdvice = "search the rows as they are";
 Plan memory_plan(MatrixView rows, int threads, const Context& context) {
   Plan plan;
   plan.result_bytes = rows.rows() * RoundedRows::bytes_per_row(rows.cols());
-  plan.working_bytes = RoundedRows::fixed_bytes(rows.cols(), threads) + fit_bytes(rows.cols());
-  const std::int64_t needed = plan.result_bytes + plan.working_bytes;
+  const std::int64_t needed = prepared_bytes(rows.rows(), rows.cols(), threads);
+  plan.working_bytes = needed - plan.result_bytes;
   if (context.memory_limit && needed > *context.memory_limit) {
     fail(ErrorCode::memory_limit,
          "preparing {} rows of {} columns takes {} bytes but the memory limit is {}: raise it, or "
@@ -31,6 +31,11 @@ Plan memory_plan(MatrixView rows, int threads, const Context& context) {
 }
 
 }  // namespace
+
+std::int64_t prepared_bytes(std::int64_t rows, std::int64_t cols, int threads) {
+  return rows * RoundedRows::bytes_per_row(cols) + RoundedRows::fixed_bytes(cols, threads) +
+         fit_bytes(cols);
+}
 
 Isa isa_of(const Context& context) {
   return distance_kernels(context.isa ? *context.isa : default_isa()).isa;

@@ -22,6 +22,9 @@ struct PreparedBase {
 // Which one a search takes. Throws if it is not available here.
 Isa isa_of(const Context& context);
 
+// What it takes to prepare so many rows, with what its making takes.
+std::int64_t prepared_bytes(std::int64_t rows, std::int64_t cols, int threads);
+
 // Empty if nothing can be prepared of such rows. Looks at nothing of them later.
 std::optional<PreparedBase> prepare(MatrixView rows, MetricSpec metric, const Context& context);
 

@@ -31,7 +31,7 @@ constexpr std::int64_t kLeastChunkBytes = 1 << 19;
 // A chunk of which more are kept for each of the k, if only for a time, is like sorted: all values
 // of a group are in time. It takes less time to find its exact threshold.
 constexpr std::int64_t kMostKeptPerK = 2;
-constexpr std::int64_t kMoreKept = 32;  // as many as a TopK keeps of equal values before it drops
+constexpr std::int64_t kMoreKept = 32;  // so that a few values in time do not count as sorted
 
 constexpr std::int64_t kPairBytes = sizeof(Neighbor);
 constexpr std::int64_t kPositionBytes = sizeof(std::uint32_t);

@@ -15,6 +15,7 @@ OFFERED = [
     ("nearfield knn --met", ["--metric"]),
     ("nearfield plan range --off", ["--offsets"]),
     ("nearfield knn --off", []),
+    ("nearfield remove --k", ["--keys"]),
     ("nearfield knn --metric co", ["cosine"]),
     ("nearfield plan knn --metric l", ["l1", "linf", "lp:"]),
     ("nearfield knn --json --isa sca", ["scalar"]),

@@ -1,4 +1,5 @@
 """nearfield build, add, remove, search, verify, compact and info of an index."""
+import csv
 import json
 import struct
 import unittest
@@ -80,6 +81,79 @@ class Indexes(CommandLine):
                          self.knn("b.fbin", "--filter", "rows.ibin"))
         without = self.ids_found("--without", "some.ibin")
         self.assertFalse({1, 4, 7} & {i for row in without for i in row})
+
+    def write_keys(self, name, keys, end="\n"):
+        self.path(name).write_bytes(b"\n".join(keys) + end.encode())
+
+    def keys_found(self, *more):
+        self.run_well("search", "--index", "b.nf", "--queries", "q.fbin", "-k", "3", "--output",
+                      "i.csv", *more)
+        with self.path("i.csv").open(newline="", encoding="utf-8") as file:
+            return [(int(line["query"]), int(line["id"]), line["key"])
+                    for line in csv.DictReader(file)]
+
+    def test_keys(self):
+        rows = len(self.BASE)
+        keys = [f'row {i}, "{i % 3}"'.encode() for i in range(rows)]
+        self.write_keys("k.txt", keys, end="")  # the last line without its end
+        self.build("--keys", "k.txt")
+        found = self.keys_found()
+        self.assertEqual([key for _, _, key in found], [keys[i].decode() for _, i, _ in found])
+        self.assertEqual([i for _, i, _ in found],
+                         [i for row in self.knn("b.fbin") for i in row])
+
+        self.write_keys("some.txt", [keys[1], b"nobody", keys[4], keys[7]])
+        self.write_ids("rows.ibin", [1, 4, 7])
+        self.assertEqual([i for _, i, _ in self.keys_found("--only", "some.txt")],
+                         [i for row in self.knn("b.fbin", "--filter", "rows.ibin") for i in row])
+        self.assertFalse({1, 4, 7} & {i for _, i, _ in self.keys_found("--without", "some.txt")})
+        self.run_well("search", "--index", "b.nf", "--queries", "q.fbin", "--radius", "9",
+                      "--output", "r.csv")
+        with self.path("r.csv").open(newline="", encoding="utf-8") as file:
+            for line in csv.DictReader(file):
+                self.assertEqual(line["key"], keys[int(line["id"])].decode())
+        said = self.run_well("remove", "--index", "b.nf", "--keys", "some.txt", "--json").stdout
+        self.assertEqual(json.loads(said)["removed"], 3)
+        self.assertFalse({1, 4, 7} & {i for _, i, _ in self.keys_found()})
+
+        # Those that were there keep their ids, the others get the next numbers.
+        names = [keys[0], *(b"new %d" % i for i in range(len(self.QUERIES) - 1))]
+        self.write_keys("new.txt", names)
+        self.run_badly("add", "--index", "b.nf", "--vectors", "q.fbin", "--keys", "new.txt", code=1,
+                       says=["row 0", "already"])
+        self.run_well("add", "--index", "b.nf", "--vectors", "q.fbin", "--keys", "new.txt",
+                      "--replace")
+        info = json.loads(self.run_well("info", "b.nf", "--json").stdout)
+        self.assertEqual(info["rows"], rows - 3 + len(self.QUERIES) - 1)
+        ids = {key: i for _, i, key in self.keys_found()}
+        self.assertEqual({i for key, i in ids.items() if key.startswith("new")},
+                         {rows + int(key[4:]) for key in ids if key.startswith("new")})
+
+    def test_keys_that_cannot_be(self):
+        rows = len(self.BASE)
+        build = ["build", "--vectors", "b.fbin", "--output", "b.nf", "--keys", "k.txt"]
+        for lines, says in (([b"a"] * rows, ["k.txt", "lines 1 and 2"]),
+                            ([b"%d" % i for i in range(rows - 1)], [f"{rows - 1} keys", f"{rows}"]),
+                            ([b"a", b"", b"b"], ["line 2", "empty"]),
+                            ([b"a\r", b"b\r"], ["line 1", "carriage return"])):
+            self.write_keys("k.txt", lines)
+            self.run_badly(*build, code=1, says=says)
+        self.path("k.txt").unlink()
+        self.run_badly(*build, code=1, says=["k.txt", "No such file"])
+        self.build()
+        self.write_keys("k.txt", [b"%d" % i for i in range(len(self.QUERIES))])
+        self.run_badly("add", "--index", "b.nf", "--vectors", "q.fbin", "--keys", "k.txt", code=1,
+                       says=["no keys"])
+        self.run_badly("remove", "--index", "b.nf", code=2, says=["--ids", "--keys"])
+        self.write_ids("i.ibin", range(len(self.QUERIES)))
+        self.run_badly("add", "--index", "b.nf", "--vectors", "q.fbin", "--keys", "k.txt", "--ids",
+                       "i.ibin", "--replace", code=2, says=["--replace", "both"])
+
+    def test_vectors_that_begin_as_an_index(self):
+        row = [0, 0, 0, 0, ord("{"), ord('"'), 1, 2]
+        self.path("v.bvecs").write_bytes((struct.pack("<I", 8) + bytes(row)) * 3)
+        info = json.loads(self.run_well("info", "v.bvecs", "--json").stdout)
+        self.assertEqual((info["format"], info["rows"], info["cols"]), (".bvecs", 3, 8))
 
     def test_verify_notices_a_changed_byte(self):
         self.build()

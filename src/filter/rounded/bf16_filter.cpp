@@ -110,7 +110,8 @@ void Bf16Filter::ask_columns(Range rows, std::span<const double> row_thresholds,
   }
 }
 
-void Bf16Filter::run(Range queries, Range rows, bool both, Bf16TileRoom& room) const {
+void Bf16Filter::run(const Block& block, Range queries, bool both, Bf16TileRoom& room) const {
+  const Range rows = block.rows;
   room.job = {.queries = queries_.tiles().values(queries.begin),
               .query_stride = queries_.tiles().stride(),
               .rows = rows_.tiles().values(rows.begin),
@@ -126,7 +127,8 @@ void Bf16Filter::run(Range queries, Range rows, bool both, Bf16TileRoom& room) c
               .column_level = room.column_level.data(),
               .found_rows = room.rows.data(),
               .room = kRoomPerQuery,
-              .counts = {}};
+              .counts = {},
+              .rows_from_memory = block.queries.size() <= kTileQueries};
   kernel_(room.job);
 }
 
@@ -140,7 +142,7 @@ void Bf16Filter::survivors_of_both(const Block& block, std::span<const double> t
   for (std::int64_t first = block.queries.begin; first < block.queries.end; first += kTileQueries) {
     const Range queries{first, std::min(first + kTileQueries, block.queries.end)};
     ask(queries, thresholds.subspan(static_cast<std::size_t>(first - block.queries.begin)), room);
-    run(queries, block.rows, both, room);
+    run(block, queries, both, room);
     for (std::int64_t i = 0; i < queries.size(); ++i) {
       const std::uint32_t* const rows = room.rows.data() + i * kRoomPerQuery;
       for (std::int64_t j = 0; j < room.job.counts[i]; ++j) {

@@ -39,7 +39,7 @@ class Bf16Filter final : public TwoSidedFilter {
   void ask(Range queries, std::span<const double> thresholds, Bf16TileRoom& room) const;
 
   // Which sums of these queries are large enough.
-  void run(Range queries, Range rows, bool both, Bf16TileRoom& room) const;
+  void run(const Block& block, Range queries, bool both, Bf16TileRoom& room) const;
 
   Bound bound(const Bf16Vector& query, double threshold) const;
   Bound distance_bound(const Bf16Vector& query, double threshold) const;

@@ -37,6 +37,7 @@ struct Bf16TileJob {
   std::uint32_t* found_rows;
   std::int64_t room;  // at least 32 more than there are rows
   std::int64_t counts[kTileQueries];
+  bool rows_from_memory = false;  // as in TileJob
 };
 
 using Bf16TileKernel = void (*)(Bf16TileJob& job);

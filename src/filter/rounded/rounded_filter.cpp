@@ -172,7 +172,8 @@ void RoundedFilter::run(const Question& question, Range queries, TileRoom& room)
               .found_rows = room.rows.data(),
               .found_sums = room.sums.data(),
               .room = kRoomPerQuery,
-              .counts = {}};
+              .counts = {},
+              .rows_from_memory = block.queries.size() <= kTileQueries};
   kernel_.run(room.job);
 }
 

@@ -59,6 +59,7 @@ struct TileJob {
   std::int32_t* found_sums;  // the left side
   std::int64_t room;         // at least 32 more than there are rows
   std::int64_t counts[kTileQueries];
+  bool rows_from_memory = false;  // no other job reads them about now: they are in no cache
 };
 
 enum class QueryForm {

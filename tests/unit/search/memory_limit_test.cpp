@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nearfield/nearfield.hpp>
@@ -14,6 +18,7 @@
 #include "search/plan.hpp"
 #include "tests/force_tiles.hpp"
 #include "tests/oracle/data.hpp"
+#include "tests/unit/io/temp_folder.hpp"
 
 #pragma GCC diagnostic ignored "-Wpragmas"                // clang does not know the next
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // malloc and free are the pair here
@@ -270,6 +275,89 @@ TEST(MemoryLimit, IsKeptByACursor) {
     // 300 x 200 x 20 bytes: two of them do not fit.
     EXPECT_LE(measure([&] { cursor.next(200, context); }), *context.memory_limit) << step;
   }
+}
+
+// Calls of an index under a limit: kept, and where one is refused, nothing has changed.
+class LimitedIndex {
+ public:
+  LimitedIndex(const IndexSpec& spec, std::int64_t limit)
+      : index(spec), context_{.threads = 2, .memory_limit = limit} {}
+
+  template <class Call>
+  void expect_kept(const char* what, const Call& call) {
+    const std::int64_t size = index.size();
+    const std::int64_t used = measure([&] {
+      try {
+        call(context_);
+        ++done;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::memory_limit) << error.what();
+        EXPECT_EQ(index.size(), size) << what;
+        ++refused;
+      }
+    });
+    EXPECT_LE(used, *context_.memory_limit) << what << ", " << index.spec().cols << " columns";
+  }
+
+  Index index;
+  int done = 0;
+  int refused = 0;
+
+ private:
+  Context context_;
+};
+
+// Of one that grows behind what it has, by copies of that, and in parts of their own.
+TEST(MemoryLimit, IsKeptByAnIndex) {
+  constexpr std::int64_t kRows = 20'000;
+  constexpr std::int64_t kPiece = 2'500;
+  const test::TempFolder folder;
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    names.push_back("a name of many letters " + std::to_string(i));
+  }
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  int done = 0;
+  int refused = 0;
+  for (const auto& [dtype, metric] :
+       {std::pair(DType::f32, Metric::sqeuclidean), std::pair(DType::f32, Metric::l1),
+        std::pair(DType::bits, Metric::hamming)}) {
+    const Matrix vectors = data::make_matrix({data::Kind::uniform, dtype, kRows, 64, 1});
+    knn(vectors.view().slice(0, 100), vectors, {.metric = metric}, {.threads = 2});
+    for (const bool with_keys : {false, true}) {
+      for (const std::int64_t limit : {100'000, 600'000, 3'000'000, 12'000'000, 80'000'000}) {
+        LimitedIndex limited(
+            {.dtype = dtype, .cols = vectors.cols(), .metric = metric, .keys = with_keys}, limit);
+        Index& index = limited.index;
+        for (std::int64_t first = 0; first < kRows; first += kPiece) {
+          const MatrixView piece = vectors.view().slice(first, kPiece);
+          const auto names_of_piece =
+              std::span(keys).subspan(static_cast<std::size_t>(first), kPiece);
+          limited.expect_kept("add", [&](const Context& context) {
+            if (with_keys) {
+              index.add(piece, names_of_piece, {}, context);
+            } else {
+              index.add(piece, context);
+            }
+          });
+          // So that the next add copies a part of which some are gone.
+          index.remove(std::vector<std::int64_t>{first, first + 7});
+        }
+        const std::vector<std::int64_t> some = index.ids();
+        const auto replaced = std::span(some).first(std::min<std::size_t>(some.size(), 100));
+        limited.expect_kept("upsert", [&](const Context& context) {
+          index.upsert(vectors.view().slice(0, std::ssize(replaced)), replaced, context);
+        });
+        limited.expect_kept(
+            "save", [&](const Context& context) { index.save(folder.path("index.nf"), context); });
+        limited.expect_kept("compact", [&](const Context& context) { index.compact(context); });
+        done += limited.done;
+        refused += limited.refused;
+      }
+    }
+  }
+  EXPECT_GT(done, 150);  // of 330
+  EXPECT_GT(refused, 50);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(TopK, EqualsAFullSortInAnyOrderOfArrival) {
     }
     std::vector<Neighbor> sorted = stream;
     std::sort(sorted.begin(), sorted.end());
-    for (const std::int64_t k : {0, 1, 2, 16, 17, 100, 999, 2000, 19'999}) {
+    for (const std::int64_t k : {0, 1, 2, 15, 16, 17, 100, 999, 2000, 19'999}) {
       const auto kept = static_cast<std::size_t>(std::min(k, n));
       const std::vector<Neighbor> want(sorted.begin(), sorted.begin() + static_cast<long>(kept));
       EXPECT_EQ(select(k, stream), want) << "rising ids, n " << n << ", k " << k;
@@ -45,11 +45,29 @@ TEST(TopK, InfiniteKeysKeepTheirPlace) {
 }
 
 TEST(TopK, ThresholdFallsOnceTheBufferIsFull) {
-  TopK<Neighbor> top(2);
-  EXPECT_EQ(top.threshold(), INFINITY);
-  for (std::int64_t i = 0; i < TopK<Neighbor>::most_held(2); ++i)
-    top.offer({static_cast<double>(i), i});
-  EXPECT_EQ(top.threshold(), 1.0);
+  for (const std::int64_t k : {2, 17}) {
+    TopK<Neighbor> top(k);
+    EXPECT_EQ(top.threshold(), INFINITY);
+    for (std::int64_t i = 0; i < TopK<Neighbor>::most_held(k); ++i) {
+      top.offer({static_cast<double>(i), i});
+    }
+    EXPECT_EQ(top.threshold(), static_cast<double>(k - 1));
+  }
+}
+
+TEST(TopK, ASmallOneHasTheNewestThreshold) {
+  TopK<Neighbor> top(3, 10.0);
+  EXPECT_EQ(top.threshold(), 10.0);
+  EXPECT_FALSE(top.offer({11, 0}));
+  std::vector<double> thresholds;
+  for (const double key : {9.0, 8.0, 7.0, 7.5, 9.5, 1.0, 7.5, 2.0}) {
+    top.offer({key, static_cast<std::int64_t>(key * 10)});
+    thresholds.push_back(top.threshold());
+  }
+  EXPECT_EQ(thresholds, (std::vector<double>{10, 10, 9, 8, 8, 7.5, 7.5, 7}));
+  const auto found = top.finish();
+  EXPECT_EQ(std::vector<Neighbor>(found.begin(), found.end()),
+            (std::vector<Neighbor>{{1, 10}, {2, 20}, {7, 70}}));
 }
 
 TEST(TopK, AskingForManyReservesFew) {
