@@ -189,7 +189,7 @@ std::int64_t Parts::live_bytes() const {
 // Within the limit. Where it is too much to pack them, or to make room for more, that is left to
 // who adds the next.
 Parts::Growth Parts::growth_within(const NewRows& rows, const Context& context) const {
-  const Growth usual = growth_for(rows.count());
+  Growth usual = growth_for(rows.count());
   if (!context.memory_limit) return usual;
   Growth unpacked = usual;
   unpacked.packs = false;
