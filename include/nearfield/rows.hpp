@@ -26,22 +26,26 @@ class RowSource {
   virtual void read(std::int64_t first, std::int64_t count, Matrix& into,
                     std::int64_t at) const = 0;
 
-  // What PreparedRows (prepared.hpp) has made of them for the engine; of other rows nothing.
+  // What was made of them for the engine, if anything was (prepared.hpp).
   virtual const PreparedBase* prepared() const { return nullptr; }
 };
 
+// Looks at both.
 class MatrixRows final : public RowSource {
  public:
-  explicit MatrixRows(MatrixView view) : view_(view) {}
+  explicit MatrixRows(MatrixView view, const PreparedBase* prepared = nullptr)
+      : view_(view), prepared_(prepared) {}
 
   DType dtype() const override { return view_.dtype(); }
   std::int64_t rows() const override { return view_.rows(); }
   std::int64_t cols() const override { return view_.cols(); }
   std::optional<MatrixView> in_memory() const override { return view_; }
   void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override;
+  const PreparedBase* prepared() const override { return prepared_; }
 
  private:
   MatrixView view_;
+  const PreparedBase* prepared_;
 };
 
 }  // namespace nearfield

@@ -3,11 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include <nearfield/context.hpp>
 #include <nearfield/index.hpp>
-#include <nearfield/rows.hpp>
 
 #include "search/prepared_base.hpp"
 
@@ -38,24 +36,5 @@ bool should_pack(std::int64_t rows, std::int64_t packed);
 
 // What they take beside the rows.
 std::int64_t bytes_of(const RoundedTensors& tensors);
-
-// Rows and what was made of them, for a search. Looks at both.
-class RowsWithPacked final : public RowSource {
- public:
-  RowsWithPacked(MatrixView rows, const PreparedBase* packed) : rows_(rows), packed_(packed) {}
-
-  DType dtype() const override { return rows_.dtype(); }
-  std::int64_t rows() const override { return rows_.rows(); }
-  std::int64_t cols() const override { return rows_.cols(); }
-  std::optional<MatrixView> in_memory() const override { return rows_.in_memory(); }
-  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override {
-    rows_.read(first, count, into, at);
-  }
-  const PreparedBase* prepared() const override { return packed_; }
-
- private:
-  MatrixRows rows_;
-  const PreparedBase* packed_;
-};
 
 }  // namespace nearfield

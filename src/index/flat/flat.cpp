@@ -43,7 +43,7 @@ class Stretch {
 
  private:
   SharedPacked packed_;
-  RowsWithPacked rows_;
+  MatrixRows rows_;
   std::span<const std::int64_t> ids_;
   std::vector<std::int64_t> listed_;
   RowFilter filter_;
