@@ -31,11 +31,12 @@ CompletedOption completed(const CLI::Option& option) {
     result.value = Value::none;
   } else if (type == "FILE") {
     result.value = Value::file;
-  } else if (type == "METRIC" || type == "ISA" || type == "TYPE") {
+  } else if (type == "METRIC" || type == "ISA" || type == "TYPE" || type == "DEVICE") {
     result.value = Value::names;
-    result.names = type == "ISA"    ? isa_names()
-                   : type == "TYPE" ? file_type_names()
-                                    : without_numbers(metric_names());
+    result.names = type == "ISA"      ? isa_names()
+                   : type == "TYPE"   ? file_type_names()
+                   : type == "DEVICE" ? device_kinds()
+                                      : without_numbers(metric_names());
   } else {
     result.value = Value::other;
   }

@@ -83,6 +83,21 @@ void write_csv(const std::string& path, const Ranges& found, const KeysOf& keys)
   file.commit();
 }
 
+void write_csv(const std::string& path, const Selected& found, DType dtype) {
+  CsvFile file(path, "row,rank,id,value\n");
+  for (std::int64_t row = 0; row < found.rows; ++row) {
+    const std::span<const std::int64_t> ids = found.ids_of(row);
+    const auto count = static_cast<std::size_t>(found.counts[static_cast<std::size_t>(row)]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double value = found.values_of(row)[i];
+      const std::string text = dtype == DType::f32 ? fmt::format("{}", static_cast<float>(value))
+                                                   : fmt::format("{}", value);
+      file.write("{},{},{},{}\n", row, i + 1, ids[i], text);
+    }
+  }
+  file.commit();
+}
+
 void write_csv(const std::string& path, const Pairs& found) {
   CsvFile file(path, "first,second,distance\n");
   for (std::size_t i = 0; i < found.first.size(); ++i) {

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <nearfield/matrix.hpp>
 #include <nearfield/results.hpp>
+#include <nearfield/select.hpp>
 
 namespace nearfield::cli {
 
@@ -22,5 +24,8 @@ void write_csv(const std::string& path, const Ranges& found, const KeysOf& keys 
 
 // first,second,distance.
 void write_csv(const std::string& path, const Pairs& found);
+
+// row,rank,id,value: values with the fewest digits that read back as the same of their type.
+void write_csv(const std::string& path, const Selected& found, DType dtype);
 
 }  // namespace nearfield::cli

@@ -20,6 +20,7 @@
 #include "plan_command.hpp"
 #include "search_commands.hpp"
 #include "usage_error.hpp"
+#include "value_commands.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -30,9 +31,12 @@ void add_commands(CLI::App& app) {
   add_convert_command(app);
   add_info_command(app);
   add_search_commands(app, Mode::run);
+  add_select_command(app);
+  add_pairwise_command(app);
   add_index_commands(app);
   add_eval_command(app);
   add_plan_command(app);
+  add_devices_command(app);
   add_completion_command(app);
 }
 

@@ -26,20 +26,22 @@ void add_if(JsonObject& json, std::string_view name, const std::optional<T>& val
 
 JsonObject task_json(const Task& task) {
   JsonObject json;
-  json.add("nearfield", version())
-      .add("command", task.command)
-      .add("metric", to_string(task.metric));
+  json.add("nearfield", version()).add("command", task.command);
+  if (task.metric) {
+    json.add("metric", to_string(*task.metric));
+  }
   add_if(json, "k", task.k);
   add_if(json, "radius", task.radius);
   add_if(json, "count", task.count);
   add_if(json, "queries", task.queries);
-  json.add("rows", task.rows).add("dims", task.dims);
+  json.add("rows", task.rows).add(task.metric ? "dims" : "cols", task.dims);
   return json;
 }
 
 JsonObject plan_json(const Plan& plan) {
   JsonObject json;
-  json.add("isa", to_string(plan.isa))
+  json.add("device", plan.device)
+      .add("isa", to_string(plan.isa))
       .add("filter", plan.filter)
       .add("kernel", plan.kernel)
       .add("selector", plan.selector)
@@ -72,7 +74,10 @@ std::string task_text(const Task& task) {
   if (task.queries) {
     text += fmt::format("{} queries x ", *task.queries);
   }
-  text += fmt::format("{} rows, {} dims, {}", task.rows, task.dims, to_string(task.metric));
+  text += fmt::format("{} rows, {} {}", task.rows, task.dims, task.metric ? "dims" : "columns");
+  if (task.metric) {
+    text += fmt::format(", {}", to_string(*task.metric));
+  }
   if (task.k) {
     text += fmt::format(", k {}", *task.k);
   }
@@ -94,12 +99,19 @@ std::string plan_text(const Task& task, const Plan& plan) {
       size_is_known(task) ? "" : "found     not known before: what is found takes more bytes\n");
 }
 
+// What computed.
+std::string where_text(const Plan& plan) {
+  if (plan.device != "cpu") {
+    return plan.device;
+  }
+  return fmt::format("{}, {} thread{}", to_string(plan.isa), plan.threads,
+                     plan.threads == 1 ? "" : "s");
+}
+
 std::string summary(const Task& task, const Outcome& outcome) {
-  const Plan& plan = outcome.stats.plan;
-  return fmt::format("{}: {} found in {:.3f} s, {} pairs/s, {}, {} thread{}\n", task_text(task),
-                     outcome.found, outcome.stats.seconds,
-                     with_prefix(pairs_per_second(outcome.stats)), to_string(plan.isa),
-                     plan.threads, plan.threads == 1 ? "" : "s");
+  return fmt::format("{}: {} found in {:.3f} s, {} {}/s, {}\n", task_text(task), outcome.found,
+                     outcome.stats.seconds, with_prefix(pairs_per_second(outcome.stats)),
+                     task.metric ? "pairs" : "values", where_text(outcome.stats.plan));
 }
 
 }  // namespace
@@ -115,6 +127,11 @@ Task task_of(std::string_view command, MetricSpec metric, const SearchInput& inp
 Outcome outcome_of(const Neighbors& found) {
   const auto count = std::accumulate(found.counts.begin(), found.counts.end(), std::int64_t{0});
   return {count, found.exact, found.stats};
+}
+
+Outcome outcome_of(const Selected& found) {
+  const auto count = std::accumulate(found.counts.begin(), found.counts.end(), std::int64_t{0});
+  return {count, true, found.stats};
 }
 
 Outcome outcome_of(const Ranges& found) {

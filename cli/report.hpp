@@ -8,6 +8,7 @@
 
 #include <nearfield/metric.hpp>
 #include <nearfield/results.hpp>
+#include <nearfield/select.hpp>
 #include <nearfield/stats.hpp>
 
 #include "search_options.hpp"
@@ -17,7 +18,7 @@ namespace nearfield::cli {
 
 struct Task {
   std::string_view command;
-  MetricSpec metric;
+  std::optional<MetricSpec> metric;     // empty where values are there already
   std::optional<std::int64_t> queries;  // empty where one set is searched with its own rows
   std::int64_t rows;
   std::int64_t dims;
@@ -37,6 +38,7 @@ struct Outcome {
 Outcome outcome_of(const Neighbors& found);
 Outcome outcome_of(const Ranges& found);
 Outcome outcome_of(const Pairs& found);
+Outcome outcome_of(const Selected& found);
 
 // On standard output: text for people, or one JSON object for programs.
 void print_plan(const Task& task, const Plan& plan, const OutputOptions& output);

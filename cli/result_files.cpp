@@ -52,6 +52,15 @@ void check_distances_fit(const OutputPath& distances, std::int64_t k) {
   }
 }
 
+void check_values_fit(const OutputPath& values, DType dtype) {
+  const bool holds_f64 = values.ends_in(".npy") || is_hdf5(values.path);
+  if (values.given() && dtype == DType::f64 && !holds_f64) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("{}: holds float32, but the values are float64: write .npy", values.path));
+  }
+}
+
 void check_offsets(const OutputOptions& output) {
   const bool column =
       output.distances.given() || (output.ids.given() && !output.ids.ends_in(".csv"));
@@ -81,6 +90,20 @@ void write_results(const OutputOptions& output, const Ranges& found, const KeysO
   if (output.offsets.given()) {
     write_id_table(output.offsets.path, found.offsets,
                    static_cast<std::int64_t>(found.offsets.size()), 1);
+  }
+}
+
+void write_results(const OutputOptions& output, const Selected& found, DType dtype) {
+  if (output.ids.ends_in(".csv")) {
+    write_csv(output.ids.path, found, dtype);
+  } else if (output.ids.given()) {
+    write_id_table(output.ids.path, found.ids, found.rows, found.k);
+  }
+  if (dtype == DType::f32) {
+    const std::vector<float> values(found.values.begin(), found.values.end());  // exact
+    write_distances(output.distances, values, found.rows, found.k);
+  } else if (output.distances.given()) {
+    write_vectors(output.distances.path, MatrixView(found.values.data(), found.rows, found.k));
   }
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
+#include <nearfield/matrix.hpp>
 #include <nearfield/results.hpp>
+#include <nearfield/select.hpp>
 
 #include "csv.hpp"
 #include "search_options.hpp"
@@ -14,6 +16,7 @@ namespace nearfield::cli {
 // distances of a query.
 void check_ids_fit(const OutputPath& ids, std::int64_t rows);
 void check_distances_fit(const OutputPath& distances, std::int64_t k);
+void check_values_fit(const OutputPath& values, DType dtype);
 
 // Ids of all queries in one column: without the offsets nobody knows whose they are.
 void check_offsets(const OutputOptions& output);
@@ -22,5 +25,7 @@ void check_offsets(const OutputOptions& output);
 void write_results(const OutputOptions& output, const Neighbors& found, const KeysOf& keys = {});
 void write_results(const OutputOptions& output, const Ranges& found, const KeysOf& keys = {});
 void write_results(const OutputOptions& output, const Pairs& found);
+// Values are written in the type they were read in.
+void write_results(const OutputOptions& output, const Selected& found, DType dtype);
 
 }  // namespace nearfield::cli

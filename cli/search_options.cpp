@@ -53,10 +53,9 @@ void add_queries_and_base(CLI::App& app, InputOptions& input) {
   add_filter(app, input);
 }
 
-void add_k(CLI::App& app, std::int64_t& k) {
+void add_k(CLI::App& app, std::int64_t& k, const std::string& help) {
   // The header of a result file holds 32 bits.
-  add_parsed(app, "-k", k, count_within(1, std::numeric_limits<std::uint32_t>::max()),
-             "How many neighbours of each")
+  add_parsed(app, "-k", k, count_within(1, std::numeric_limits<std::uint32_t>::max()), help)
       ->group(kSearch)
       ->type_name("N")
       ->default_str(std::to_string(k));
@@ -83,14 +82,28 @@ void add_exclude_self(CLI::App& app, bool& exclude_self) {
       ->group(kSearch);
 }
 
-void add_metric(CLI::App& app, MetricSpec& metric, bool& check_finite) {
+void add_metric_name(CLI::App& app, MetricSpec& metric) {
   add_parsed(app, "--metric", metric, parse_metric,
              fmt::format("One of {}", fmt::join(metric_names(), ", ")))
       ->group(kSearch)
       ->type_name("METRIC")
       ->default_str(to_string(metric));
+}
+
+void add_metric(CLI::App& app, MetricSpec& metric, bool& check_finite) {
+  add_metric_name(app, metric);
   app.add_flag("--check-finite", check_finite,
                "Fail if a row holds a NaN or an infinity, instead of never returning it")
+      ->group(kSearch);
+}
+
+void add_largest(CLI::App& app, bool& largest) {
+  app.add_flag("--largest", largest, "The largest, the largest first")->group(kSearch);
+}
+
+void add_as_keys(CLI::App& app, bool& keys) {
+  app.add_flag("--as-keys", keys,
+               "The key that searches order by, instead of what the metric reports of it")
       ->group(kSearch);
 }
 
@@ -124,6 +137,24 @@ void add_run_options(CLI::App& app, RunOptions& run) {
       ->group(kRun)
       ->type_name("BYTES");
   add_timeout(app, run);
+}
+
+void add_device_options(CLI::App& app, RunOptions& run) {
+  const auto parse_device = [](const std::string& text) {
+    if (text.empty()) {
+      throw Error(ErrorCode::invalid_argument, "the name of the device is empty");
+    }
+    return text;
+  };
+  add_parsed(app, "--device", run.context.device, parse_device,
+             "Where to compute, one of 'nearfield devices'; the results are the same")
+      ->group(kRun)
+      ->type_name("DEVICE")
+      ->default_str("cpu");
+  add_parsed(app, "--device-memory-limit", run.context.device_memory_limit, parse_bytes,
+             "Most memory to use of the device; what it has if not told")
+      ->group(kRun)
+      ->type_name("BYTES");
 }
 
 void add_result_files(CLI::App& app, OutputOptions& output, const std::string& ids) {

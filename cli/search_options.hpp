@@ -40,11 +40,14 @@ void add_base(CLI::App& app, InputOptions& input);
 void add_filter(CLI::App& app, InputOptions& input);
 void add_queries_and_base(CLI::App& app, InputOptions& input);  // and the filter; both required
 
-void add_k(CLI::App& app, std::int64_t& k);
+void add_k(CLI::App& app, std::int64_t& k, const std::string& help = "How many neighbours of each");
 CLI::Option* add_radius(CLI::App& app, std::optional<double>& radius);
 void add_count(CLI::App& app, std::optional<std::int64_t>& count);
 void add_exclude_self(CLI::App& app, bool& exclude_self);
+void add_metric_name(CLI::App& app, MetricSpec& metric);
 void add_metric(CLI::App& app, MetricSpec& metric, bool& check_finite);
+void add_largest(CLI::App& app, bool& largest);
+void add_as_keys(CLI::App& app, bool& keys);
 void add_knn_options(CLI::App& app, KnnOptions& search);
 
 struct RunOptions {
@@ -54,6 +57,7 @@ struct RunOptions {
 
 CLI::Option* add_timeout(CLI::App& app, RunOptions& run);
 void add_run_options(CLI::App& app, RunOptions& run);  // that one among them
+void add_device_options(CLI::App& app, RunOptions& run);
 
 struct OutputOptions {
   OutputPath ids{"--output", {".ibin", ".ivecs", ".npy", ".csv"}, {}};

@@ -30,6 +30,10 @@ rows = np.arange(3000, dtype=np.float32).reshape(1000, 3)
 found = nf.knn(rows[:5], rows, k=2)
 assert found.ids.tolist() == [[0, 1], [1, 0], [2, 1], [3, 2], [4, 3]], found.ids
 
+devices = nf.devices()
+assert devices.devices[0].id == "cpu", devices
+print("devices:", *devices.devices, *devices.missing)
+
 new = {name for name in loaded_libraries() - before if not name.startswith(SYSTEM_LIBRARIES)}
 print("loaded:", *sorted(new))
 foreign = {name for name in new if not name.startswith(("_core.", "libfmt-", "libhwy-", "libtbb-"))}

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <nearfield/isa.hpp>
 
@@ -38,6 +39,18 @@ struct Context {
 
   // Empty: default_isa().
   std::optional<Isa> isa = {};
+
+  // Empty or "cpu": this CPU. "opencl", "cuda:1": a device of devices() (device.hpp), for what runs
+  // on one; ErrorCode::unsupported where there is none, or where a call does not. Results are the
+  // same.
+  std::string device = {};
+
+  // Most bytes a call may allocate on the device. Empty: what the device has. Work is cut to fit.
+  std::optional<std::int64_t> device_memory_limit = {};
+
+  // Of CUDA: the caller's cudaStream_t as a number, behind whose work this call's is queued; the
+  // call still returns when it is done. 0: one of the call's own.
+  std::uintptr_t stream = 0;
 
   // Most bytes a call may allocate, result included, the caller's arrays not. Empty: no limit.
   // Work is cut to fit; what cannot be cut is ErrorCode::memory_limit, with the bytes needed.

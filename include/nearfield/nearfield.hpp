@@ -4,6 +4,7 @@
 #include <nearfield/context.hpp>
 #include <nearfield/convert.hpp>
 #include <nearfield/cursor.hpp>
+#include <nearfield/device.hpp>
 #include <nearfield/error.hpp>
 #include <nearfield/eval.hpp>
 #include <nearfield/files.hpp>
@@ -16,6 +17,7 @@
 #include <nearfield/mutual.hpp>
 #include <nearfield/output_file.hpp>
 #include <nearfield/pairs.hpp>
+#include <nearfield/pairwise.hpp>
 #include <nearfield/prepared.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/rows.hpp>

@@ -13,10 +13,11 @@ namespace nearfield {
 // what was taken. It goes by the first queries and rows, so that where a memory limit cuts them it
 // may depend on the number of threads too. An answer never does.
 struct Plan {
-  Isa isa = Isa::scalar;
-  std::string filter;    // what drops rows before their key is computed
-  std::string kernel;    // what computes keys: "sqeuclidean/f32/avx2"
-  std::string selector;  // what keeps the best
+  std::string device = "cpu";  // or another of devices(): "opencl:0"
+  Isa isa = Isa::scalar;       // of what runs on the CPU
+  std::string filter;          // what drops rows before their key is computed
+  std::string kernel;          // what computes keys: "sqeuclidean/f32/avx2"
+  std::string selector;        // what keeps the best
   int threads = 1;
   std::int64_t query_batch = 0;  // queries answered in one pass over the base
   std::int64_t base_chunk = 0;   // rows of the base in memory at a time

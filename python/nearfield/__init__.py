@@ -10,7 +10,7 @@
            [3, 1, 4]])
 
 Searches: `knn`, `within`, `graph`, `pairs`, `mutual`, `KnnCursor`; `select_k` for values you have
-already.
+already; `pairwise` for all distances. Where they can run: `devices`.
 What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `plan_mutual`.
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
 that is searched again and again.
@@ -20,6 +20,7 @@ Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
 
 from nearfield import _core
 from nearfield._cursor import KnnCursor
+from nearfield._devices import DeviceInfo, DeviceList, MissingDevice, devices
 from nearfield._errors import (
     CancelledError,
     CorruptFileError,
@@ -42,9 +43,10 @@ from nearfield._files import (
 )
 from nearfield._index import Index, IndexStats, verify_index
 from nearfield._info import MetricInfo, isas, metrics
+from nearfield._pairwise import pairwise
 from nearfield._plans import plan_graph, plan_knn, plan_mutual, plan_pairs, plan_within
 from nearfield._prepared import PreparedRows, prepare
-from nearfield._results import Neighbors, Pairs, Plan, Ranges, Selected, Stats
+from nearfield._results import Neighbors, Pairs, Pairwise, Plan, Ranges, Selected, Stats
 from nearfield._rows import Bits, FileRows, bits, open_rows
 from nearfield._search import graph, knn, mutual, pairs, within
 from nearfield._select import select_k
@@ -56,6 +58,8 @@ __all__ = [
     "CancelledError",
     "CorruptFileError",
     "DeadlineError",
+    "DeviceInfo",
+    "DeviceList",
     "Error",
     "FileError",
     "FileRows",
@@ -65,9 +69,11 @@ __all__ = [
     "KnnCursor",
     "MemoryLimitError",
     "MetricInfo",
+    "MissingDevice",
     "Neighbors",
     "NotFiniteError",
     "Pairs",
+    "Pairwise",
     "Plan",
     "PreparedRows",
     "Ranges",
@@ -77,6 +83,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "bits",
+    "devices",
     "graph",
     "isas",
     "knn",
@@ -84,6 +91,7 @@ __all__ = [
     "mutual",
     "open_rows",
     "pairs",
+    "pairwise",
     "plan_graph",
     "plan_knn",
     "plan_mutual",

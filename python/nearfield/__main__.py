@@ -9,10 +9,15 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-PROGRAM = Path(__file__).with_name("bin") / "nearfield"
+PACKAGE = Path(__file__).parent
+PROGRAM = PACKAGE / "bin" / "nearfield"
+PLUGINS = "NEARFIELD_PLUGINS"
 
 
 def main() -> NoReturn:
+    # Plugins lie beside the extension module, not beside the program.
+    folders = [str(PACKAGE), os.environ.get(PLUGINS, "")]
+    os.environ[PLUGINS] = ":".join(filter(None, folders))
     os.execv(PROGRAM, ["nearfield", *sys.argv[1:]])
 
 

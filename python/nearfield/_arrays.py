@@ -81,6 +81,6 @@ def _from_dlpack(name: str, given: DLPackArray) -> HostArray:
 
 def _on_a_device(name: str, device: str) -> UnsupportedError:
     return UnsupportedError(
-        f"{name} is in the memory of {device}, and searches run on the CPU only, so far: "
+        f"{name} is in the memory of {device}, and arrays are read from that of the host, so far: "
         f"copy it to the host, as in {name}.cpu() or cupy.asnumpy({name})"
     )

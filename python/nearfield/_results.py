@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Plan:
     """What will run. `print(plan)` is for people."""
 
-    isa: str
+    device: str  # "cpu", or another of `devices`: "opencl:0"
+    isa: str  # of what runs on the CPU
     filter: str  # what drops rows before their key is computed
     kernel: str  # what computes keys: "sqeuclidean/f32/avx2"
     selector: str  # what keeps the best
@@ -151,6 +152,18 @@ class Selected:
     def __repr__(self) -> str:
         rows, k = self.ids.shape
         return f"Selected(rows={rows}, k={k})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairwise:
+    """The distances of all queries to all rows."""
+
+    values: NDArray[float64]  # queries x rows
+    stats: Stats
+
+    def __repr__(self) -> str:
+        queries, rows = self.values.shape
+        return f"Pairwise(queries={queries}, rows={rows})"
 
 
 def make_plan(fields: Fields) -> Plan:

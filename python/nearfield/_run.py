@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nearfield import _core
-from nearfield._arguments import MOST_INT32, integer, real, text
+from nearfield._arguments import MOST_INT32, byte_count, integer, real, text
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, MemoryLimitError
 from nearfield._progress import Bar
@@ -25,6 +25,8 @@ def running(
     isa: str | None = None,
     timeout: float | None = None,
     progress: Progress = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Iterator[_core.Run]:
     """What one call of the engine runs under; the copies are made before."""
     report = _callable(progress)
@@ -34,6 +36,10 @@ def running(
         copies.left(),
         None if timeout is None else _seconds(timeout),
         report,
+        "cpu" if device is None else text("device", device),
+        None
+        if device_memory_limit is None
+        else byte_count("device_memory_limit", device_memory_limit),
     )
     try:
         yield run

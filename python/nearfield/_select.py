@@ -31,6 +31,8 @@ def select_k(
     memory_limit: int | str | None = None,
     timeout: float | None = None,
     progress: Progress = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Selected:
     """The k smallest, or largest, of each row of values, in the total order of every search.
 
@@ -44,6 +46,9 @@ def select_k(
     ids: those of the columns, or one for each value: int64, or int32, which is copied. None: the id
         of a value is its column.
     sorted: False gives the same k in any order, and saves time where k is a large part of a row.
+    device: one of `devices`, such as "opencl" or "cuda:1"; None is the CPU. Results are the same.
+    device_memory_limit: most bytes to allocate on the device: a number, or "512M". None: what it
+        has. Work is cut to fit.
 
     The other arguments are those of `knn`.
     """
@@ -51,7 +56,14 @@ def select_k(
     array = _take_values(values, copies)
     own_ids = None if ids is None else take_ids(ids, copies, (array.shape[1:], array.shape))
     count, most = integer("k", k), flag("largest", largest)
-    with running(copies, threads=threads, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         first_ids, first_values, counts, stats = _core.select_k(
             array, count, most, flag("sorted", sorted), own_ids, run
         )

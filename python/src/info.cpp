@@ -1,7 +1,9 @@
 // What this build of the library knows.
 #include <string_view>
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nearfield/device.hpp>
 #include <nearfield/isa.hpp>
 #include <nearfield/metric.hpp>
 #include <nearfield/version.hpp>
@@ -52,11 +54,29 @@ nb::list list_isas() {
   return result;
 }
 
+nb::tuple list_devices() {
+  const DeviceList list = [] {
+    const nb::gil_scoped_release released;
+    return devices();
+  }();
+  nb::list found;
+  for (const DeviceInfo& device : list.devices) {
+    found.append(
+        nb::make_tuple(device.id, device.name, device.driver, device.memory, device.units));
+  }
+  nb::list missing;
+  for (const MissingDevice& one : list.missing) {
+    missing.append(nb::make_tuple(one.kind, one.reason));
+  }
+  return nb::make_tuple(found, missing);
+}
+
 }  // namespace
 
 void bind_info(nb::module_& module) {
   module.def("metrics", list_metrics);
   module.def("isas", list_isas);
+  module.def("devices", list_devices);
   module.def("version", version);
 }
 

@@ -12,5 +12,6 @@ NB_MODULE(_core, module) {
   bind_cursor(module);
   bind_index(module);
   bind_select(module);
+  bind_pairwise(module);
   bind_files(module);
 }

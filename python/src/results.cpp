@@ -43,6 +43,7 @@ nb::object take(Matrix&& matrix) {
 
 nb::dict to_python(const Plan& plan) {
   nb::dict fields;
+  fields["device"] = plan.device;
   fields["isa"] = to_string(plan.isa);
   fields["filter"] = plan.filter;
   fields["kernel"] = plan.kernel;

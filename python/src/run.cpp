@@ -8,13 +8,16 @@
 namespace nearfield::python {
 
 Run::Run(int threads, std::optional<std::string> isa, std::optional<std::int64_t> memory_limit,
-         std::optional<double> timeout_seconds, nb::object progress)
+         std::optional<double> timeout_seconds, nb::object progress, std::string device,
+         std::optional<std::int64_t> device_memory_limit)
     : progress_(std::move(progress)) {
   context_.threads = threads;
   if (isa) {
     context_.isa = parse_isa(*isa);
   }
   context_.memory_limit = memory_limit;
+  context_.device = std::move(device);
+  context_.device_memory_limit = device_memory_limit;
   if (timeout_seconds) {
     context_.deadline =
         std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -33,9 +36,10 @@ void ProgressRelay::pass_on() {
 void bind_run(nb::module_& module) {
   nb::class_<Run>(module, "Run")
       .def(nb::init<int, std::optional<std::string>, std::optional<std::int64_t>,
-                    std::optional<double>, nb::object>(),
+                    std::optional<double>, nb::object, std::string, std::optional<std::int64_t>>(),
            nb::arg("threads"), nb::arg("isa").none(), nb::arg("memory_limit").none(),
-           nb::arg("timeout").none(), nb::arg("progress").none());
+           nb::arg("timeout").none(), nb::arg("progress").none(), nb::arg("device"),
+           nb::arg("device_memory_limit").none());
 }
 
 }  // namespace nearfield::python

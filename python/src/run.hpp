@@ -26,7 +26,8 @@ inline constexpr std::chrono::milliseconds kPoll{20};
 class Run {
  public:
   Run(int threads, std::optional<std::string> isa, std::optional<std::int64_t> memory_limit,
-      std::optional<double> timeout_seconds, nb::object progress);
+      std::optional<double> timeout_seconds, nb::object progress, std::string device,
+      std::optional<std::int64_t> device_memory_limit);
 
   Context context() const { return context_; }
   const nb::object& progress() const { return progress_; }

@@ -14,6 +14,7 @@
 #include "core/decode.hpp"
 #include "core/fail.hpp"
 #include "core/monitor.hpp"
+#include "device/device_name.hpp"
 #include "eval/estimate.hpp"
 
 namespace nearfield {
@@ -250,6 +251,7 @@ Recall recall(const IdTable& found, const TrueNeighbors& truth,
 Recall recall(const IdTable& found, const IdTable& truth, const std::vector<std::int64_t>& at,
               const RowSource& queries, const RowSource& base, MetricSpec metric,
               const Context& context) {
+  check_on_cpu(context, "recall");
   if (queries.rows() != found.rows) {
     fail(ErrorCode::invalid_argument, "{} queries were answered, but there are {}", found.rows,
          queries.rows());

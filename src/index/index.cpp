@@ -11,6 +11,7 @@
 #include "core/fail.hpp"
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
+#include "device/device_name.hpp"
 #include "index/family.hpp"
 #include "index/index_file.hpp"
 #include "index/parts.hpp"
@@ -19,6 +20,8 @@
 
 namespace nearfield {
 namespace {
+
+constexpr std::string_view kIndex = "an index";
 
 void check_spec(const IndexSpec& spec) {
   check_metric(spec.metric);
@@ -47,6 +50,7 @@ void check_opened(const IndexSpec& spec, const std::string& path) {
 }
 
 void check_vectors(MatrixView vectors, const IndexSpec& spec, const Context& context) {
+  check_on_cpu(context, kIndex);
   if (vectors.dtype() != spec.dtype || (vectors.cols() != spec.cols && vectors.rows() > 0)) {
     fail(ErrorCode::invalid_argument,
          "the index has {} columns of {}, the vectors have {} of {}: convert them", spec.cols,
@@ -402,6 +406,7 @@ std::int64_t Index::remove(std::span<const std::string_view> keys) {
 }
 
 void Index::compact(const Context& context) {
+  check_on_cpu(context, kIndex);
   const auto writing = impl_->start_writing();
   if (impl_->parts.size() == 1 && impl_->parts.removed() == 0) return;
   const std::string what =
@@ -507,6 +512,7 @@ Ranges Index::within(MatrixView queries, const RangeOptions& options,
 }
 
 void Index::save(const std::string& path, const Context& context) const {
+  check_on_cpu(context, kIndex);
   const std::string what = fmt::format("the tables of {} ids that are written: free some", size());
   with_memory_errors(what, [&] {
     IndexHead head{.spec = impl_->spec};
@@ -555,6 +561,7 @@ void verify_ids(const OpenedIndex& opened, const std::string& path, Monitor& mon
 }  // namespace
 
 void verify_index(const std::string& path, const OpenOptions& options, const Context& context) {
+  check_on_cpu(context, kIndex);
   const OpenedIndex opened = open_index_file(path, options);
   check_opened(opened.head.spec, path);
   const TensorFile& file = opened.part->file();

@@ -55,10 +55,14 @@ void check_filter(const RowFilter& filter, std::int64_t rows) {
 
 }  // namespace
 
+void check_matrices(const RowSource& queries, const RowSource& base, MetricSpec metric) {
+  check_metric(metric);
+  check_columns(queries, base);
+  check_types(queries, base, metric);
+}
+
 void check_arguments(const SearchInput& input) {
-  check_metric(input.metric);
-  check_columns(input.queries, input.base);
-  check_types(input.queries, input.base, input.metric);
+  check_matrices(input.queries, input.base, input.metric);
   check_filter(input.filter, input.base.rows());
   if (input.meets != Meets::every_row && input.queries.rows() != input.base.rows()) {
     fail(ErrorCode::invalid_argument,

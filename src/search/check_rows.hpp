@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include <nearfield/matrix.hpp>
+#include <nearfield/metric.hpp>
+#include <nearfield/rows.hpp>
 
 namespace nearfield {
 
@@ -13,6 +15,9 @@ struct SearchInput;
 
 // Shapes, types, filter: everything that can be said without reading a row.
 void check_arguments(const SearchInput& input);
+
+// Those of them that are about both matrices: columns and types.
+void check_matrices(const RowSource& queries, const RowSource& base, MetricSpec metric);
 
 // One for each row, or none.
 void check_ids(std::span<const std::int64_t> ids, std::int64_t rows);

@@ -7,6 +7,7 @@
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "device/device_name.hpp"
 
 namespace nearfield {
 namespace {
@@ -120,6 +121,7 @@ Neighbors KnnCursor::next(std::int64_t k, const Context& context) {
   if (k < 0 || k > kMaxRows) {
     fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, k);
   }
+  check_on_cpu(context, "a cursor");  // also where no search follows
   try {
     Neighbors found = next_of(k, context);
     handed_out_ += k;

@@ -5,6 +5,7 @@
 
 #include "core/checked.hpp"
 #include "core/tasks.hpp"
+#include "device/device_name.hpp"
 #include "scan/scan_once.hpp"
 #include "search/check_rows.hpp"
 #include "search/choose_filter.hpp"
@@ -61,6 +62,7 @@ Engine::Engine(const SearchInput& input, const Context& context)
     : input_(input),
       context_(context),
       kernels_(distance_kernels(context.isa ? *context.isa : default_isa())) {
+  check_on_cpu(context, "this search");
   check_arguments(input);
 }
 

@@ -7,7 +7,9 @@ namespace nearfield {
 std::string to_string(const Plan& plan) {
   const std::string of_a_row =
       plan.filter_row_bytes > 0 ? fmt::format(", {} bytes a row", plan.filter_row_bytes) : "";
+  const std::string device = plan.device == "cpu" ? "" : "device    " + plan.device + "\n";
   return fmt::format(
+      "{}"
       "filter    {}{}\n"
       "verify    {}\n"
       "select    {}\n"
@@ -15,9 +17,9 @@ std::string to_string(const Plan& plan) {
       "blocks    {} queries x {} rows, {} threads, {} row parts\n"
       "memory    {} bytes of results, {} of work\n"
       "passes    {} over the base, {} queries and {} rows at a time\n",
-      plan.filter, of_a_row, plan.kernel, plan.selector, plan.pairs, plan.query_tile, plan.row_tile,
-      plan.threads, plan.row_parts, plan.result_bytes, plan.working_bytes, plan.passes,
-      plan.query_batch, plan.base_chunk);
+      device, plan.filter, of_a_row, plan.kernel, plan.selector, plan.pairs, plan.query_tile,
+      plan.row_tile, plan.threads, plan.row_parts, plan.result_bytes, plan.working_bytes,
+      plan.passes, plan.query_batch, plan.base_chunk);
 }
 
 }  // namespace nearfield

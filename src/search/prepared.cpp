@@ -6,6 +6,7 @@
 #include "core/float_environment.hpp"
 #include "core/memory_errors.hpp"
 #include "core/tasks.hpp"
+#include "device/device_name.hpp"
 #include "distance/kernels.hpp"
 #include "search/check_rows.hpp"
 #include "search/prepared_base.hpp"
@@ -42,6 +43,7 @@ Isa isa_of(const Context& context) {
 }
 
 std::optional<PreparedBase> prepare(MatrixView rows, MetricSpec metric, const Context& context) {
+  check_on_cpu(context, "preparing rows");
   check_metric(metric);
   const Isa isa = isa_of(context);
   auto rounding = choose_rounding(metric, rows.dtype(), rows.dtype(), rows.cols(), isa);

@@ -13,6 +13,8 @@
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
+#include "device/device_name.hpp"
+#include "select/gpu/select_on_device.hpp"
 #include "select/keep_first.hpp"
 #include "select/select_part.hpp"
 #include "select/sort_items.hpp"
@@ -36,8 +38,21 @@ constexpr std::int64_t kPairBytes = sizeof(Neighbor);
 constexpr std::int64_t kWorkerBytes = 1024;  // of a thread or a part, whatever the shapes
 constexpr std::int64_t kCallBytes = 4096;    // of the call: names, tasks
 
-// One call. Most rows are whole tasks' work; the last few, where there would be too few for all
-// threads, are cut into parts, whose first k are merged.
+void check_arguments(const ValuesView& values, const SelectOptions& options) {
+  if (options.k < 0) fail(ErrorCode::invalid_argument, "k is at least 0, got {}", options.k);
+  const auto ids = static_cast<std::int64_t>(options.ids.size());
+  const std::int64_t rows = values.rows();
+  const std::int64_t cols = values.cols();
+  const std::int64_t all = checked_mul(rows, cols, "rows x columns");
+  if (ids != 0 && ids != cols && ids != all) {
+    fail(ErrorCode::invalid_argument,
+         "expected no ids, {} (one a column) or {} (one a value of {} x {}), got {}", cols, all,
+         rows, cols, ids);
+  }
+}
+
+// One call on the CPU. Most rows are whole tasks' work; the last few, where there would be too few
+// for all threads, are cut into parts, whose first k are merged.
 class Selection {
  public:
   Selection(ValuesView values, const SelectOptions& options, const Context& context)
@@ -47,7 +62,6 @@ class Selection {
         kept_(values.rows() > 0 ? std::min(options.k, values.cols()) : 0),
         isa_(context.isa ? *context.isa : default_isa()),
         kernels_(select_kernels(isa_)) {
-    check_arguments();
     make_plan();
   }
 
@@ -68,19 +82,6 @@ class Selection {
   }
 
  private:
-  void check_arguments() const {
-    if (options_.k < 0) fail(ErrorCode::invalid_argument, "k is at least 0, got {}", options_.k);
-    const auto ids = static_cast<std::int64_t>(options_.ids.size());
-    const std::int64_t rows = values_.rows();
-    const std::int64_t cols = values_.cols();
-    const std::int64_t all = checked_mul(rows, cols, "rows x columns");
-    if (ids != 0 && ids != cols && ids != all) {
-      fail(ErrorCode::invalid_argument,
-           "expected no ids, {} (one a column) or {} (one a value of {} x {}), got {}", cols, all,
-           rows, cols, ids);
-    }
-  }
-
   void make_plan() {
     plan_.pairs = values_.rows() * values_.cols();
     const std::int64_t slots = checked_mul(values_.rows(), options_.k, "rows x k");
@@ -282,6 +283,10 @@ class Selection {
 }  // namespace
 
 Selected select_k(ValuesView values, const SelectOptions& options, const Context& context) {
+  check_arguments(values, options);
+  // Also where it is not used: a wrong number of threads is one on a device too.
+  resolve_threads(context.threads);
+  if (on_device(context)) return select_on_device(values, options, context);
   Selection selection(values, options, context);
   return with_memory_errors(selection.plan(), "pass fewer rows at a time or a smaller k",
                             [&] { return selection.run(); });

@@ -52,7 +52,7 @@ def read_npy(path):
     (length,) = struct.unpack_from("<H", data, 8)
     header = ast.literal_eval(data[10:10 + length].decode())
     rows, cols = header["shape"]
-    code = {"<i8": "q", "<f4": "f"}[header["descr"]]
+    code = {"<i8": "q", "<f4": "f", "<f8": "d"}[header["descr"]]
     return header["descr"], in_rows(struct.unpack_from(f"<{rows * cols}{code}", data, 10 + length),
                                     cols)
 
@@ -60,7 +60,7 @@ def read_npy(path):
 def read_csv(path):
     """The header, and the lines as numbers."""
     header, *lines = path.read_text().splitlines()
-    return header, [tuple(float(cell) if "distance" == name else int(cell)
+    return header, [tuple(float(cell) if name in ("distance", "value") else int(cell)
                           for name, cell in zip(header.split(","), line.split(",")))
                     for line in lines]
 

@@ -26,6 +26,8 @@ OFFERED = [
     ("nearfield convert q.fbin q.f16bin --ty", ["--type"]),
     ("nearfield convert --type f1", ["f16"]),
     ("nearfield eval --metric co", ["cosine"]),
+    ("nearfield pairwise --device o", ["opencl"]),
+    ("nearfield select ", ["b.fbin", "one file.fbin", "q.fbin"]),
 ]
 
 

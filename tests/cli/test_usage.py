@@ -8,9 +8,10 @@ import unittest
 from support import NEARFIELD, CommandLine, write_bin
 
 SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "groundtruth"]
+VALUES = ["select", "pairwise"]
 INDEXES = ["build", "add", "remove", "search", "verify", "compact"]
-COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *INDEXES, "eval", "plan",
-                                "completion"]]
+COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *VALUES, *INDEXES, "eval",
+                                "plan", "devices", "completion"]]
 COMMANDS += [["plan", name] for name in SEARCHES]
 COMMANDS += [["completion", shell] for shell in ("bash", "zsh", "fish")]
 KNN = ["knn", "--queries", "q.fbin", "--base", "b.fbin"]
@@ -42,7 +43,7 @@ class Help(CommandLine):
                         "130 cancel":
                     self.assertIn(code, example[2])
         for name in "b.f16bin", "ids.ibin", "d.fbin", "graph.csv", "ids.npy", "offsets.npy", \
-                "pairs.csv", "matches.csv", "truth.bin":
+                "pairs.csv", "matches.csv", "truth.bin", "largest.csv", "table.npy":
             self.assertTrue(self.path(name).exists(), name)
 
     def test_names_the_metrics(self):
@@ -91,6 +92,7 @@ class Mistakes(CommandLine):
             (["--timeout", "nan"], "'nan' is not a number of seconds"),
             (["--bits", 0], "'0' is not a whole number from 1"),
             (["-k", 1, "-k", 2], "-k"),
+            (["--device", "cpu"], "'--device' is not an option of knn"),
         ]:
             with self.subTest(wrong=wrong):
                 self.run_badly(*KNN, "--json", *wrong, code=2, says=[says])

@@ -1,27 +1,17 @@
-// One thread, one (query, row) pair: the definition of a key on a device. nvcc compiles this file
-// for NVIDIA, clang (C++ for OpenCL 2021) to SPIR-V. The metric comes from the command line:
-// -DNEARFIELD_METRIC=name.
+// The definition of a key, on a device: any metric of metrics.def, any type. A new metric is one
+// more module of this file: -DNEARFIELD_METRIC=name.
+//
+// A block makes a square of keys, a thread each, from pieces of queries and rows in its memory,
+// which are decoded to float64 on the way there: a value is read from the device's memory once for
+// every kSide keys. Element i of a row goes to partial sum i mod 8, as on CPUs
+// (distance/sum_tree.h).
 #include <nearfield/metric_kinds.hpp>
 
-#if defined(__CUDACC__)
-#define NEARFIELD_INLINE __device__ __forceinline__
-#define NEARFIELD_KERNEL extern "C" __global__ void
-#define NEARFIELD_GLOBAL
-using u8 = unsigned char;
-using u64 = unsigned long long;
-NEARFIELD_INLINE u64 thread_index() { return u64{blockIdx.x} * blockDim.x + threadIdx.x; }
-NEARFIELD_INLINE u64 population_count(u64 x) { return static_cast<u64>(__popcll(x)); }
-#elif defined(__OPENCL_CPP_VERSION__)
-#define NEARFIELD_INLINE inline
-#define NEARFIELD_KERNEL kernel void
-#define NEARFIELD_GLOBAL __global
-using u8 = uchar;
-using u64 = ulong;
-NEARFIELD_INLINE u64 thread_index() { return get_global_id(0); }
-NEARFIELD_INLINE u64 population_count(u64 x) { return popcount(x); }
-#endif
+#include "device/gpu/kernel_language.h"
 
-namespace nearfield {
+namespace nearfield::device {
+
+NEARFIELD_INLINE u64 population_count(u64 x) { return ones(x); }
 
 // Not sorted: the metrics need what is above them.
 // clang-format off
@@ -31,45 +21,132 @@ namespace nearfield {
 #include "distance/metric_with.h"
 #include "distance/sum_tree.h"
 
-// N: what the metric adds up; T: what memory holds.
-template <class M, class N, class T>
-NEARFIELD_INLINE double key_of_pair(NEARFIELD_GLOBAL const T* x, NEARFIELD_GLOBAL const T* y,
-                                    u64 count, double p) {
-  const M metric = metric_with<M>(p, 0);
-  N partial[8 * M::sums] = {};
-  for (u64 i = 0; i < count; ++i) {
-    N sum[M::sums];
-    for (int s = 0; s < M::sums; ++s) sum[s] = partial[8 * s + i % 8];
-    metric.template accumulate<N>(sum, static_cast<N>(x[i]), static_cast<N>(y[i]));
-    for (int s = 0; s < M::sums; ++s) partial[8 * s + i % 8] = sum[s];
-  }
-  double sums[8 * M::sums];
-  for (int i = 0; i < 8 * M::sums; ++i) sums[i] = static_cast<double>(partial[i]);
-  return key_from_sums<M>(sums);
-}
+using M = NEARFIELD_METRIC;
 
-// A word of bits or a float a step; one instantiation a metric, by what it reads.
-template <class M, MetricInput>
+constexpr u32 kSide = 16;   // keys of a block, both ways
+constexpr u32 kPiece = 32;  // values of a row at a time
+constexpr u32 kThreads = kSide * kSide;
+
+// As DType; distance/gpu/device_keys.cpp proves it.
+enum Stored : u32 { kF64, kF32, kF16, kBf16, kU8, kI8, kBits };
+
+struct Rows {
+  NEARFIELD_GLOBAL const u8* bytes;
+  u64 stride;  // bytes
+  u32 count;
+  u32 width;  // values; of bits, bytes, a multiple of 8
+  u32 stored;
+};
+
+// What a metric adds up: float64.
+template <MetricInput>
 struct Element {
   using Number = double;
-  using Stored = float;
+
+  NEARFIELD_INLINE static u32 count(u32 width) { return width; }
+
+  NEARFIELD_INLINE static double load(NEARFIELD_GLOBAL const u8* row, u32 i, u32 stored) {
+    switch (stored) {
+      case kF64:
+        return reinterpret_cast<NEARFIELD_GLOBAL const double*>(row)[i];
+      case kF32:
+        return reinterpret_cast<NEARFIELD_GLOBAL const float*>(row)[i];
+      case kF16:
+        return float_of(reinterpret_cast<NEARFIELD_GLOBAL const f16*>(row)[i]);
+      case kBf16: {
+        const u32 upper = reinterpret_cast<NEARFIELD_GLOBAL const u16*>(row)[i];
+        return float_of(upper << 16);
+      }
+      case kU8:
+        return row[i];
+      default:
+        return static_cast<i8>(row[i]);
+    }
+  }
 };
-template <class M>
-struct Element<M, MetricInput::bits> {
+
+// Of bits, words.
+template <>
+struct Element<MetricInput::bits> {
   using Number = u64;
-  using Stored = u64;
+
+  NEARFIELD_INLINE static u32 count(u32 width) { return width / 8; }
+
+  NEARFIELD_INLINE static u64 load(NEARFIELD_GLOBAL const u8* row, u32 i, u32 /*stored*/) {
+    return reinterpret_cast<NEARFIELD_GLOBAL const u64*>(row)[i];
+  }
 };
-using Read = Element<NEARFIELD_METRIC, NEARFIELD_METRIC::input>;
 
-}  // namespace nearfield
+using Read = Element<M::input>;
+using Number = Read::Number;
 
-NEARFIELD_KERNEL nearfield_keys(NEARFIELD_GLOBAL const nearfield::Read::Stored* queries,
-                                NEARFIELD_GLOBAL const nearfield::Read::Stored* rows,
-                                u64 query_count, u64 row_count, u64 count, double p,
-                                NEARFIELD_GLOBAL double* keys) {
-  const u64 pair = thread_index();
-  if (pair >= query_count * row_count) return;
-  keys[pair] = nearfield::key_of_pair<nearfield::NEARFIELD_METRIC, nearfield::Read::Number,
-                                      nearfield::Read::Stored>(
-      queries + pair / row_count * count, rows + pair % row_count * count, count, p);
+namespace {
+
+// Values [at, at + kPiece) of kSide rows; zeros, which add nothing to any metric, where there are
+// none.
+NEARFIELD_INLINE void load_piece(const Rows& rows, u32 first, u32 at,
+                                 NEARFIELD_SHARED Number (*piece)[kPiece + 1]) {
+  for (u32 i = thread(); i < kSide * kPiece; i += kThreads) {
+    const u32 row = first + i / kPiece;
+    const u32 value = at + i % kPiece;
+    piece[i / kPiece][i % kPiece] =
+        row < rows.count && value < Read::count(rows.width)
+            ? Read::load(rows.bytes + row * rows.stride, value, rows.stored)
+            : Number{0};
+  }
+}
+
+NEARFIELD_INLINE void write_key(const Rows& queries, const Rows& rows, double p,
+                                NEARFIELD_GLOBAL double* keys,
+                                NEARFIELD_SHARED Number (*query_piece)[kPiece + 1],
+                                NEARFIELD_SHARED Number (*row_piece)[kPiece + 1]) {
+  const M metric = metric_with<M>(p, 0);
+  const u32 query = thread() / kSide;
+  const u32 row = thread() % kSide;
+  Number partial[8 * M::sums] = {};
+  for (u32 at = 0; at < Read::count(rows.width); at += kPiece) {
+    load_piece(queries, block_y() * kSide, at, query_piece);
+    load_piece(rows, block_x() * kSide, at, row_piece);
+    sync();
+    for (u32 i = 0; i < kPiece; i += 8) {
+#pragma unroll
+      for (u32 lane = 0; lane < 8; ++lane) {
+        Number sums[M::sums];
+#pragma unroll
+        for (u32 s = 0; s < M::sums; ++s) sums[s] = partial[8 * s + lane];
+        metric.template accumulate<Number>(sums, query_piece[query][i + lane],
+                                           row_piece[row][i + lane]);
+#pragma unroll
+        for (u32 s = 0; s < M::sums; ++s) partial[8 * s + lane] = sums[s];
+      }
+    }
+    sync();
+  }
+  double sums[8 * M::sums];
+#pragma unroll
+  for (u32 i = 0; i < 8 * M::sums; ++i) sums[i] = static_cast<double>(partial[i]);
+  const u32 query_at = block_y() * kSide + query;
+  const u32 row_at = block_x() * kSide + row;
+  if (query_at < queries.count && row_at < rows.count) {
+    keys[static_cast<u64>(query_at) * rows.count + row_at] = key_from_sums<M>(sums);
+  }
+}
+
+}  // namespace
+}  // namespace nearfield::device
+
+// Both are as wide, and may be of different types.
+NEARFIELD_KERNEL(256)
+keys(NEARFIELD_GLOBAL const nearfield::u8* queries, nearfield::u64 query_stride,
+     nearfield::u32 query_count, nearfield::u32 query_type,
+     NEARFIELD_GLOBAL const nearfield::u8* rows, nearfield::u64 row_stride,
+     nearfield::u32 row_count, nearfield::u32 row_type, nearfield::u32 width, double p,
+     NEARFIELD_GLOBAL double* found) {
+  NEARFIELD_BLOCK nearfield::device::Number query_piece[nearfield::device::kSide]
+                                                       [nearfield::device::kPiece + 1];
+  NEARFIELD_BLOCK nearfield::device::Number row_piece[nearfield::device::kSide]
+                                                     [nearfield::device::kPiece + 1];
+  nearfield::device::write_key({queries, query_stride, query_count, width, query_type},
+                               {rows, row_stride, row_count, width, row_type}, p, found,
+                               query_piece, row_piece);
 }

@@ -1,0 +1,14 @@
+// The commands that run on devices, and the one that lists them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace nearfield::cli {
+
+// A command runs when the command line is parsed and names it. It throws Error, and
+// CLI::ParseError for usage.
+void add_select_command(CLI::App& app);
+void add_pairwise_command(CLI::App& app);
+void add_devices_command(CLI::App& app);
+
+}  // namespace nearfield::cli

@@ -1,0 +1,29 @@
+// The text by which a context names a device.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include <nearfield/context.hpp>
+
+namespace nearfield {
+
+inline constexpr std::string_view kCpu = "cpu";
+inline constexpr std::array<std::string_view, 2> kDeviceKinds = {"cuda", "opencl"};
+
+struct DeviceName {
+  std::string_view kind;  // one of kDeviceKinds, or kCpu
+  int index = 0;
+};
+
+// "cpu", "opencl", "opencl:1". Throws invalid_argument with what there is.
+DeviceName parse_device(std::string_view text);
+
+// Whether work is for another device than the CPU. Throws invalid_argument for a text that names
+// none, and for what only a device has where there is none.
+bool on_device(const Context& context);
+
+// Throws unsupported where it is: `what` has no kernels for devices.
+void check_on_cpu(const Context& context, std::string_view what);
+
+}  // namespace nearfield

@@ -1,0 +1,380 @@
+// Devices of OpenCL 3 that take SPIR-V and have sub-groups, which are the warps of the kernels.
+#define CL_HPP_TARGET_OPENCL_VERSION 300
+#define CL_HPP_MINIMUM_OPENCL_VERSION 300
+#define CL_HPP_ENABLE_EXCEPTIONS
+#include <CL/opencl.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "device/gpu/gpu.hpp"
+#include "device/gpu/modules.hpp"
+
+namespace nearfield::gpu {
+namespace {
+
+// An error of OpenCL is one of ours, with its number and what was asked.
+template <class Run>
+auto with_errors(const std::string& what, const Run& run) {
+  try {
+    return run();
+  } catch (const cl::Error& error) {
+    const std::string message =
+        fmt::format("OpenCL refused {}: {} says {}", what, error.what(), error.err());
+    switch (error.err()) {
+      case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+      case CL_OUT_OF_RESOURCES:
+      case CL_OUT_OF_HOST_MEMORY:
+      case CL_INVALID_BUFFER_SIZE:
+        throw OutOfMemory(message);
+      default:
+        throw Error(ErrorCode::unsupported, message);
+    }
+  }
+}
+
+class OpenClBuffer final : public Buffer {
+ public:
+  OpenClBuffer(cl::Buffer memory, std::int64_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
+
+  std::int64_t bytes() const override { return bytes_; }
+  const cl::Buffer& memory() const { return memory_; }
+
+ private:
+  cl::Buffer memory_;
+  std::int64_t bytes_;
+};
+
+const cl::Buffer& memory_of(const Buffer& buffer) {
+  return static_cast<const OpenClBuffer&>(buffer).memory();
+}
+
+// Kernels by name, each module compiled by the driver when the first of its kernels is asked for.
+class Kernels {
+ public:
+  Kernels(cl::Context context, int warp) : context_(std::move(context)), warp_(warp) {}
+
+  bool has(std::string_view module) const {
+    const std::lock_guard lock(mutex_);
+    return programs_.find(std::string(module)) != programs_.end();
+  }
+
+  std::vector<ModuleUse> uses() const {
+    std::vector<ModuleUse> all;
+    for (const Module& module : modules()) {
+      if (module.warp == warp_) all.push_back({std::string(module.name), has(module.name)});
+    }
+    return all;
+  }
+
+  // One of the caller's own: arguments are a kernel's state.
+  cl::Kernel make(const Kernel& kernel) {
+    const std::lock_guard lock(mutex_);
+    auto found = programs_.find(std::string(kernel.module));
+    if (found == programs_.end()) {
+      found = programs_.emplace(kernel.module, build(kernel.module)).first;
+    }
+    return {found->second, std::string(kernel.entry).c_str()};
+  }
+
+ private:
+  cl::Program build(std::string_view name) const {
+    const auto all = modules();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Module& module) {
+      return module.name == name && module.warp == warp_;
+    });
+    if (found == all.end()) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("there is no module {} of kernels for warps of {}", name, warp_));
+    }
+    const std::vector<char> code(found->code.begin(), found->code.end());
+    cl::Program program(context_, code);
+    try {
+      program.build();
+    } catch (const cl::BuildError& error) {
+      std::string log;
+      for (const auto& [device, text] : error.getBuildLog()) log += text;
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("OpenCL cannot compile the kernels of {}: {}", name, log));
+    }
+    return program;
+  }
+
+  cl::Context context_;
+  int warp_;
+  mutable std::mutex mutex_;
+  std::map<std::string, cl::Program> programs_;
+};
+
+class OpenClQueue final : public Queue {
+ public:
+  OpenClQueue(const cl::Context& context, const cl::Device& device, Kernels& kernels)
+      : queue_(context, device), kernels_(kernels) {}
+  // What is queued reads and writes memory of the caller's.
+  ~OpenClQueue() override { ::clFinish(queue_()); }
+
+  void write(Buffer& to, const void* from, const CopiedRows& rows) override {
+    if (rows.count == 0 || rows.bytes == 0) return;
+    with_errors(fmt::format("to copy {} rows of {} bytes to the device", rows.count, rows.bytes),
+                [&] { write_rows(to, from, rows); });
+  }
+
+  void read(const Buffer& from, void* to, const CopiedRows& rows) override {
+    if (rows.count == 0 || rows.bytes == 0) return;
+    with_errors(fmt::format("to copy {} rows of {} bytes from the device", rows.count, rows.bytes),
+                [&] { read_rows(from, to, rows); });
+  }
+
+  void fill(Buffer& to, std::uint8_t byte) override {
+    if (to.bytes() == 0) return;
+    with_errors(fmt::format("to fill {} bytes", to.bytes()), [&] {
+      queue_.enqueueFillBuffer(memory_of(to), byte, 0, static_cast<std::size_t>(to.bytes()));
+    });
+  }
+
+  void run(const Kernel& kernel, const Grid& grid, std::span<const Argument> arguments) override {
+    with_errors(fmt::format("to run {} of {} on {} x {} blocks of {}", kernel.entry, kernel.module,
+                            grid.x, grid.y, grid.threads),
+                [&] { enqueue(kernel, grid, arguments); });
+  }
+
+  void wait() override {
+    with_errors("what was queued", [&] { queue_.finish(); });
+  }
+
+ private:
+  void write_rows(Buffer& to, const void* from, const CopiedRows& rows) {
+    const auto bytes = static_cast<std::size_t>(rows.bytes);
+    const auto count = static_cast<std::size_t>(rows.count);
+    if (rows.are_close()) {
+      queue_.enqueueWriteBuffer(memory_of(to), CL_FALSE, 0, bytes * count, from);
+      return;
+    }
+    queue_.enqueueWriteBufferRect(memory_of(to), CL_FALSE, {0, 0, 0}, {0, 0, 0}, {bytes, count, 1},
+                                  static_cast<std::size_t>(rows.device_stride), 0,
+                                  static_cast<std::size_t>(rows.host_stride), 0, from);
+  }
+
+  void read_rows(const Buffer& from, void* to, const CopiedRows& rows) {
+    const auto bytes = static_cast<std::size_t>(rows.bytes);
+    const auto count = static_cast<std::size_t>(rows.count);
+    if (rows.are_close()) {
+      queue_.enqueueReadBuffer(memory_of(from), CL_FALSE, 0, bytes * count, to);
+      return;
+    }
+    queue_.enqueueReadBufferRect(memory_of(from), CL_FALSE, {0, 0, 0}, {0, 0, 0}, {bytes, count, 1},
+                                 static_cast<std::size_t>(rows.device_stride), 0,
+                                 static_cast<std::size_t>(rows.host_stride), 0, to);
+  }
+
+  void enqueue(const Kernel& kernel, const Grid& grid, std::span<const Argument> arguments) {
+    if (grid.y > Grid::kMostY) throw cl::Error(CL_INVALID_GLOBAL_WORK_SIZE, "Grid::kMostY");
+    cl::Kernel call = kernels_.make(kernel);
+    cl_uint i = 0;
+    for (const Argument& argument : arguments) {
+      if (argument.buffer() != nullptr) {
+        call.setArg(i++, memory_of(*argument.buffer()));
+      } else {
+        call.setArg(i++, argument.value().size(), argument.value().data());
+      }
+    }
+    const auto threads = static_cast<std::size_t>(grid.threads);
+    queue_.enqueueNDRangeKernel(
+        call, cl::NullRange,
+        cl::NDRange(static_cast<std::size_t>(grid.x) * threads, static_cast<std::size_t>(grid.y)),
+        cl::NDRange(threads, 1));
+  }
+
+  cl::CommandQueue queue_;
+  Kernels& kernels_;
+};
+
+std::vector<int> warps_of(const cl::Device& device) {
+  constexpr cl_device_info kSubGroupSizesIntel = 0x4108;
+  std::size_t bytes = 0;
+  if (::clGetDeviceInfo(device(), kSubGroupSizesIntel, 0, nullptr, &bytes) != CL_SUCCESS) return {};
+  std::vector<std::size_t> sizes(bytes / sizeof(std::size_t));
+  ::clGetDeviceInfo(device(), kSubGroupSizesIntel, bytes, sizes.data(), nullptr);
+  return {sizes.begin(), sizes.end()};
+}
+
+// The widest warp that both the device and the modules have, or the one that is asked for; 0 if
+// there is none.
+int warp_of(const cl::Device& device) {
+  const char* const text = std::getenv("NEARFIELD_OPENCL_WARP");
+  int asked = 0;
+  if (text != nullptr) {
+    const char* const end = text + std::strlen(text);
+    if (std::from_chars(text, end, asked).ptr != end || asked <= 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("NEARFIELD_OPENCL_WARP is 8, 16 or 32, got '{}'", text));
+    }
+  }
+  const std::vector<int> warps = warps_of(device);
+  int widest = 0;
+  for (const Module& module : modules()) {
+    const bool has = std::find(warps.begin(), warps.end(), module.warp) != warps.end();
+    if (has && (asked == 0 || asked == module.warp)) widest = std::max(widest, module.warp);
+  }
+  return widest;
+}
+
+Facts facts_of(const cl::Device& device) {
+  return {
+      .name = device.getInfo<CL_DEVICE_NAME>(),
+      .driver = fmt::format("{}, driver {}", device.getInfo<CL_DEVICE_VERSION>(),
+                            device.getInfo<CL_DRIVER_VERSION>()),
+      .memory = static_cast<std::int64_t>(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
+      .largest_buffer = static_cast<std::int64_t>(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
+      .block_memory = static_cast<std::int64_t>(device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>()),
+      .units = static_cast<int>(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()),
+      .warp = warp_of(device),
+      .has_float64 = device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>() != 0};
+}
+
+class OpenClDevice final : public Device {
+ public:
+  explicit OpenClDevice(const cl::Device& device)
+      : device_(device),
+        facts_(facts_of(device)),
+        context_(device),
+        kernels_(context_, facts_.warp) {}
+
+  const Facts& facts() const override { return facts_; }
+
+  std::unique_ptr<Buffer> allocate(std::int64_t bytes) override {
+    const std::string what = fmt::format("{} bytes on {}", bytes, facts_.name);
+    if (bytes > facts_.largest_buffer) {
+      throw OutOfMemory(
+          fmt::format("OpenCL refused {}: a buffer has at most {}", what, facts_.largest_buffer));
+    }
+    return with_errors(what, [&] {
+      // OpenCL has no empty buffers.
+      cl::Buffer memory(context_, CL_MEM_READ_WRITE,
+                        static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
+      return std::make_unique<OpenClBuffer>(std::move(memory), bytes);
+    });
+  }
+
+  std::unique_ptr<Queue> make_queue(std::uintptr_t stream) override {
+    if (stream != 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  "a stream is CUDA's, and this device is OpenCL's: leave it out");
+    }
+    return with_errors("a queue",
+                       [&] { return std::make_unique<OpenClQueue>(context_, device_, kernels_); });
+  }
+
+  std::vector<ModuleUse> module_uses() const override { return kernels_.uses(); }
+
+ private:
+  cl::Device device_;
+  Facts facts_;
+  cl::Context context_;
+  Kernels kernels_;
+};
+
+std::string name_of(const cl::Device& device) {
+  std::string name;
+  return device.getInfo(CL_DEVICE_NAME, &name) == CL_SUCCESS ? name : "a device";
+}
+
+// Why a device cannot run the kernels; empty if it can.
+std::string missing_of(const cl::Device& device) {
+  if (device.getInfo<CL_DEVICE_VERSION>().starts_with("OpenCL 1")) return "is older than OpenCL 2";
+  if (device.getInfo<CL_DEVICE_IL_VERSION>().find("SPIR-V") == std::string::npos) {
+    return "takes no SPIR-V";
+  }
+  const std::string extensions = device.getInfo<CL_DEVICE_EXTENSIONS>();
+  if (extensions.find("cl_khr_fp16") == std::string::npos) return "has no halves";
+  if ((device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_DENORM) == 0) {
+    return "takes the smallest float32 for zero";
+  }
+  if (warp_of(device) == 0) {
+    return std::getenv("NEARFIELD_OPENCL_WARP") == nullptr
+               ? "has no sub-groups of 8, 16 or 32"
+               : "has no sub-groups as NEARFIELD_OPENCL_WARP asks for";
+  }
+  return {};
+}
+
+// The same of a driver that refuses to be asked.
+std::string missing_or_refused(const cl::Device& device) {
+  try {
+    return missing_of(device);
+  } catch (const cl::Error& error) {
+    return fmt::format("does not say what it has ({} says {})", error.what(), error.err());
+  }
+}
+
+class OpenClPlugin final : public Plugin {
+ public:
+  std::vector<Facts> list() const override {
+    std::vector<Facts> all;
+    for (const cl::Device& device : usable()) {
+      all.push_back(with_errors("to name a device", [&] { return facts_of(device); }));
+    }
+    return all;
+  }
+
+  std::unique_ptr<Device> open(int index) const override {
+    const std::vector<cl::Device> all = usable();
+    return with_errors("to open a device", [&] {
+      return std::make_unique<OpenClDevice>(all.at(static_cast<std::size_t>(index)));
+    });
+  }
+
+ private:
+  static std::vector<cl::Device> usable() {
+    std::vector<cl::Platform> platforms;
+    try {
+      cl::Platform::get(&platforms);
+    } catch (const cl::Error&) {
+      // That there is none is said below.
+    }
+    std::vector<cl::Device> found;
+    std::string unusable;
+    for (const cl::Platform& platform : platforms) {
+      std::vector<cl::Device> devices;
+      try {
+        platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
+      } catch (const cl::Error&) {
+        continue;
+      }
+      for (const cl::Device& device : devices) {
+        const std::string missing = missing_or_refused(device);
+        if (missing.empty()) {
+          found.push_back(device);
+        } else {
+          unusable += fmt::format("; {} {}", name_of(device), missing);
+        }
+      }
+    }
+    if (found.empty()) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("no OpenCL device with SPIR-V and sub-groups was found among {} "
+                              "platforms: install the driver of one{}",
+                              platforms.size(), unusable));
+    }
+    return found;
+  }
+};
+
+const Plugin& plugin() {
+  static const OpenClPlugin opencl;
+  return opencl;
+}
+
+}  // namespace
+}  // namespace nearfield::gpu
+
+extern "C" const nearfield::gpu::PluginEntry nearfield_device_plugin;
+extern "C" const nearfield::gpu::PluginEntry nearfield_device_plugin = {NEARFIELD_VERSION,
+                                                                        &nearfield::gpu::plugin};

@@ -1,0 +1,81 @@
+#include "distance/device_products.hpp"
+
+#include <limits>
+
+#include "core/fail.hpp"
+#include "core/tasks.hpp"
+#include "device/gpu/open.hpp"
+#include "distance/gpu/product_tiles.hpp"
+
+namespace nearfield {
+namespace {
+
+DeviceProducts run(MatrixView queries, MatrixView rows, ProductKind kind, ProductOutput output,
+                   const ProductScale& scale, const Context& context, Monitor& monitor,
+                   void* found) {
+  const gpu::Opened opened = gpu::open_device(context.device);
+  const ProductStep step(queries, rows, kind, output, scale);
+  run_product_tiles(opened.device, queries, rows, step, context, monitor,
+                    static_cast<std::byte*>(found));
+  return {opened.id, scale};
+}
+
+bool are_bytes(MatrixView rows) { return rows.dtype() == DType::u8 || rows.dtype() == DType::i8; }
+
+void check_halves(MatrixView rows) {
+  if (!are_bytes(rows) && rows.dtype() != DType::f32 && rows.dtype() != DType::f16) {
+    fail(ErrorCode::unsupported, "products of halves are made of f32, f16, u8 and i8, not of {}",
+         to_string(rows.dtype()));
+  }
+}
+
+void check_cols(MatrixView queries, MatrixView rows) {
+  if (queries.cols() != rows.cols()) {
+    fail(ErrorCode::invalid_argument, "queries have {} columns and rows {}", queries.cols(),
+         rows.cols());
+  }
+}
+
+// The largest term of a sum.
+std::int64_t largest_term(MatrixView queries, MatrixView rows, ProductOutput output) {
+  const auto largest = [](MatrixView x) { return x.dtype() == DType::u8 ? 255 : 128; };
+  if (output == ProductOutput::product) return std::int64_t{largest(queries)} * largest(rows);
+  const std::int64_t apart = queries.dtype() == rows.dtype() ? 255 : 255 + 128;
+  return apart * apart;
+}
+
+}  // namespace
+
+DeviceProducts device_products(MatrixView queries, MatrixView rows, ProductKind kind,
+                               ProductOutput output, const Context& context, Monitor& monitor,
+                               float* found) {
+  check_cols(queries, rows);
+  check_halves(queries);
+  check_halves(rows);
+  if (kind == ProductKind::i8) {
+    fail(ErrorCode::invalid_argument, "products of bytes are integers: ask for those");
+  }
+  const int threads = resolve_threads(context.threads);
+  const ProductScale scale = product_scale(largest_value(queries, threads),
+                                           largest_value(rows, threads), rows.cols(), kind);
+  return run(queries, rows, kind, output, scale, context, monitor, found);
+}
+
+DeviceProducts device_byte_products(MatrixView queries, MatrixView rows, ProductOutput output,
+                                    const Context& context, Monitor& monitor, std::int32_t* found) {
+  check_cols(queries, rows);
+  if (!are_bytes(queries) || !are_bytes(rows)) {
+    fail(ErrorCode::unsupported, "products of bytes are made of u8 and i8, not of {} and {}",
+         to_string(queries.dtype()), to_string(rows.dtype()));
+  }
+  const std::int64_t most =
+      std::numeric_limits<std::int32_t>::max() / largest_term(queries, rows, output);
+  if (rows.cols() > most) {
+    fail(ErrorCode::unsupported,
+         "sums over {} columns of {} and {} may not fit 32 bits, over {} they do: use halves",
+         rows.cols(), to_string(queries.dtype()), to_string(rows.dtype()), most);
+  }
+  return run(queries, rows, ProductKind::i8, output, {}, context, monitor, found);
+}
+
+}  // namespace nearfield

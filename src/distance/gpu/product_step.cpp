@@ -1,0 +1,152 @@
+#include "distance/gpu/product_step.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/checked.hpp"
+
+namespace nearfield {
+namespace {
+
+// convert.cu knows types by number.
+static_assert(static_cast<int>(DType::f32) == 1 && static_cast<int>(DType::f16) == 2 &&
+              static_cast<int>(DType::u8) == 4 && static_cast<int>(DType::i8) == 5);
+constexpr int kConvertThreads = 128;
+constexpr int kProductThreads = 256;
+constexpr int kEndThreads = 256;
+constexpr std::int64_t kFoundBytes = 4;
+
+std::string_view module_of(ProductKind kind) {
+  constexpr std::array<std::string_view, 3> kModules = {"product_f16", "product_f16_acc16",
+                                                        "product_i8"};
+  return kModules.at(static_cast<std::size_t>(kind));
+}
+
+std::int64_t value_bytes(ProductKind kind) { return kind == ProductKind::i8 ? 1 : 2; }
+
+int shift_of(DType dtype) { return dtype == DType::u8 ? 128 : 0; }
+
+float power_of_two(int exponent) { return std::ldexp(1.0F, exponent); }
+
+// Integers of the kernels wrap.
+std::uint32_t wrapped(std::int64_t x) { return static_cast<std::uint32_t>(x); }
+
+}  // namespace
+
+ProductStep::ProductStep(MatrixView queries, MatrixView rows, ProductKind kind,
+                         ProductOutput output, const ProductScale& scale)
+    : kind_(kind),
+      squared_(output == ProductOutput::sqeuclidean),
+      scale_(scale),
+      cols_(rows.cols()),
+      query_shift_(shift_of(queries.dtype())),
+      row_shift_(shift_of(rows.dtype())) {}
+
+std::int64_t ProductStep::padded_cols() const {
+  return round_up(std::max<std::int64_t>(cols_, 1), kProductPieceBytes / value_bytes(kind_));
+}
+
+std::int64_t ProductStep::vectors_bytes(DType dtype, std::int64_t count) const {
+  return count * row_bytes(dtype, cols_) +
+         round_up(count, kProductTile) * padded_cols() * value_bytes(kind_) + count * kFoundBytes;
+}
+
+std::int64_t ProductStep::found_bytes(std::int64_t queries, std::int64_t rows) {
+  return queries * rows * kFoundBytes;
+}
+
+// Bytes x and y are stored as x - a and y - b. The product of those, plus b times the sum of the
+// stored x, a times that of the stored y, and n a b, is x y. With the factor -2 of a distance, all
+// of them are taken twice and off the norms.
+ConvertedVectors ProductStep::convert_queries(gpu::Device& device, gpu::Queue& queue,
+                                              MatrixView queries) const {
+  const int factor = squared_ ? -2 : 1;
+  const std::int64_t offset = factor * cols_ * query_shift_ * row_shift_;
+  return convert(device, queue, queries, scale_.queries, {squared_, factor * row_shift_, offset});
+}
+
+ConvertedVectors ProductStep::convert_rows(gpu::Device& device, gpu::Queue& queue,
+                                           MatrixView rows) const {
+  const int factor = squared_ ? -2 : 1;
+  return convert(device, queue, rows, scale_.rows, {squared_, factor * query_shift_, 0});
+}
+
+ConvertedVectors ProductStep::convert(gpu::Device& device, gpu::Queue& queue, MatrixView vectors,
+                                      int scale, const Adds& adds) const {
+  const std::int64_t bytes = row_bytes(vectors.dtype(), cols_);
+  const std::int64_t padded = round_up(vectors.rows(), kProductTile);
+  ConvertedVectors converted;
+  converted.count = vectors.rows();
+  converted.source = device.allocate(vectors.rows() * bytes);
+  converted.values = device.allocate(padded * padded_cols() * value_bytes(kind_));
+  converted.adds = device.allocate(vectors.rows() * kFoundBytes);
+  queue.write(*converted.source, vectors.row(0),
+              {vectors.rows(), bytes, vectors.stride_bytes(), bytes});
+  const gpu::Grid grid{padded, 1, kConvertThreads};
+  const auto stride = static_cast<std::uint64_t>(bytes);
+  const auto count = static_cast<std::uint32_t>(vectors.rows());
+  const auto width = static_cast<std::uint32_t>(cols_);
+  const auto stored = static_cast<std::uint32_t>(vectors.dtype());
+  const auto to_words = static_cast<std::uint32_t>(padded_cols() * value_bytes(kind_) / 4);
+  if (kind_ == ProductKind::i8) {
+    queue.run({"convert", "to_i8"}, grid,
+              {*converted.source, stride, count, width, stored, wrapped(adds.norm_factor),
+               wrapped(adds.sum_factor), wrapped(adds.offset), *converted.values, to_words,
+               *converted.adds});
+  } else {
+    const float norm_factor = adds.norm_factor == 0 ? 0 : power_of_two(-2 * scale);
+    queue.run({"convert", "to_f16"}, grid,
+              {*converted.source, stride, count, width, stored, power_of_two(scale), norm_factor,
+               *converted.values, to_words, *converted.adds});
+  }
+  return converted;
+}
+
+void ProductStep::multiply(gpu::Queue& queue, const ConvertedVectors& queries,
+                           const ConvertedVectors& rows, const gpu::Buffer& found) const {
+  if (!multiply_by_library(queue, queries, rows, found)) {
+    const std::int64_t pieces = padded_cols() * value_bytes(kind_) / kProductPieceBytes;
+    queue.run({module_of(kind_), "product"},
+              {divide_up(rows.count, kProductTile), divide_up(queries.count, kProductTile),
+               kProductThreads},
+              {*queries.values, static_cast<std::uint32_t>(queries.count), *queries.adds,
+               *rows.values, static_cast<std::uint32_t>(rows.count), *rows.adds,
+               static_cast<std::uint32_t>(pieces), factor(), found});
+  }
+}
+
+gpu::Argument ProductStep::factor() const {
+  const std::int32_t of_products = squared_ ? -2 : 1;
+  if (kind_ == ProductKind::i8) return of_products;
+  return static_cast<float>(of_products) * power_of_two(-(scale_.queries + scale_.rows));
+}
+
+// cuBLAS writes halves where it adds up in halves: those are left to the kernel.
+bool ProductStep::multiply_by_library(gpu::Queue& queue, const ConvertedVectors& queries,
+                                      const ConvertedVectors& rows,
+                                      const gpu::Buffer& found) const {
+  if (kind_ == ProductKind::f16_acc16) return false;
+  const bool bytes = kind_ == ProductKind::i8;
+  const gpu::Product product{.values = bytes ? gpu::Product::Values::i8 : gpu::Product::Values::f16,
+                             .left = *queries.values,
+                             .lefts = queries.count,
+                             .right = *rows.values,
+                             .rights = rows.count,
+                             .width = padded_cols(),
+                             .found = found};
+  if (!queue.multiply(product)) return false;
+  end_products(queue, {*queries.adds, queries.count}, {*rows.adds, rows.count}, bytes, factor(),
+               found);
+  return true;
+}
+
+void end_products(gpu::Queue& queue, const ProductAdds& queries, const ProductAdds& rows,
+                  bool bytes, const gpu::Argument& factor, const gpu::Buffer& found) {
+  queue.run({"product_adds", bytes ? "end_byte_products" : "end_float_products"},
+            {divide_up(queries.count * rows.count, kEndThreads), 1, kEndThreads},
+            {queries.adds, static_cast<std::uint32_t>(queries.count), rows.adds,
+             static_cast<std::uint32_t>(rows.count), factor, found});
+}
+
+}  // namespace nearfield

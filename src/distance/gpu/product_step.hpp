@@ -1,0 +1,79 @@
+// The two steps of a tile of products, on a device: converting vectors and multiplying them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <nearfield/matrix.hpp>
+
+#include "device/gpu/gpu.hpp"
+#include "distance/device_products.hpp"
+
+namespace nearfield {
+
+// As in product.cu: vectors of a tile, and bytes of each that are read at a time.
+inline constexpr std::int64_t kProductTile = 128;
+inline constexpr std::int64_t kProductPieceBytes = 64;
+
+// Vectors on the device, as products read them: row-major halves or bytes, padded with zeros to
+// whole tiles and pieces.
+struct ConvertedVectors {
+  std::unique_ptr<gpu::Buffer> source;  // until the queue has converted it
+  std::unique_ptr<gpu::Buffer> values;
+  std::unique_ptr<gpu::Buffer> adds;  // float32 or int32: to every product of a vector
+  std::int64_t count = 0;             // without padding
+};
+
+// Of all tiles of a call.
+class ProductStep {
+ public:
+  ProductStep(MatrixView queries, MatrixView rows, ProductKind kind, ProductOutput output,
+              const ProductScale& scale);
+
+  // On the device. Vectors: while they are converted.
+  std::int64_t vectors_bytes(DType dtype, std::int64_t count) const;
+  static std::int64_t found_bytes(std::int64_t queries, std::int64_t rows);
+
+  ConvertedVectors convert_queries(gpu::Device& device, gpu::Queue& queue,
+                                   MatrixView queries) const;
+  ConvertedVectors convert_rows(gpu::Device& device, gpu::Queue& queue, MatrixView rows) const;
+
+  // found: queries x rows, close to each other: factor * product + both adds. By a library of the
+  // device's maker where it has one, else by product.cu.
+  void multiply(gpu::Queue& queue, const ConvertedVectors& queries, const ConvertedVectors& rows,
+                const gpu::Buffer& found) const;
+
+ private:
+  // What is added to the products of a vector; of halves, only the norm.
+  struct Adds {
+    int norm_factor;
+    int sum_factor;
+    std::int64_t offset;
+  };
+
+  std::int64_t padded_cols() const;
+  gpu::Argument factor() const;
+  bool multiply_by_library(gpu::Queue& queue, const ConvertedVectors& queries,
+                           const ConvertedVectors& rows, const gpu::Buffer& found) const;
+  ConvertedVectors convert(gpu::Device& device, gpu::Queue& queue, MatrixView vectors, int scale,
+                           const Adds& adds) const;
+
+  ProductKind kind_;
+  bool squared_;
+  ProductScale scale_;
+  std::int64_t cols_;
+  int query_shift_;  // of bytes: what was taken off each value
+  int row_shift_;
+};
+
+// To every product of a vector.
+struct ProductAdds {
+  const gpu::Buffer& adds;
+  std::int64_t count;
+};
+
+// found: the products as a library wrote them, which become factor * product + both adds.
+void end_products(gpu::Queue& queue, const ProductAdds& queries, const ProductAdds& rows,
+                  bool bytes, const gpu::Argument& factor, const gpu::Buffer& found);
+
+}  // namespace nearfield

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <array>
+
+#include "select/gpu/row_parts.hpp"
+#include "select/gpu/selectors.hpp"
+
+namespace nearfield {
+namespace {
+
+struct Module {
+  const char* name;
+  std::int64_t capacity;
+  int threads;
+};
+
+// As cmake/kernels.cmake builds them.
+constexpr std::array<Module, 4> kModules = {{{"bits_32", 32, 32},
+                                             {"bits_128", 128, 128},
+                                             {"bits_512", 512, 128},
+                                             {"bits_2048", 2048, 512}}};
+
+const Module& module_for(std::int64_t k) {
+  return *std::find_if(kModules.begin(), kModules.end(),
+                       [&](const Module& module) { return module.capacity >= k; });
+}
+
+constexpr std::int64_t kCountBytes = sizeof(std::uint32_t);
+
+}  // namespace
+
+std::int64_t scratch_bytes_bits(const SelectShape& shape) {
+  const std::int64_t parts = parts_of(shape);
+  return shape.rows * parts * kCountBytes +
+         (parts > 1 ? shape.rows * parts * shape.k * kItemBytes : 0);
+}
+
+void run_bits(const SelectJob& job, Scratch& scratch) {
+  const auto [rows, cols, k, largest] = job.shape;
+  const Module& module = module_for(k);
+  const std::int64_t parts = parts_of(job.shape);
+  const auto count = static_cast<std::uint32_t>(cols);
+  const auto first = static_cast<std::uint32_t>(k);
+  const gpu::Buffer& merges =
+      *scratch.emplace_back(job.device.allocate(rows * parts * kCountBytes));
+  const gpu::Buffer* found = &job.items;
+  if (parts > 1) {
+    found = scratch.emplace_back(job.device.allocate(rows * parts * k * kItemBytes)).get();
+  }
+  job.queue.run({module.name, "bits"}, {rows, parts, module.threads},
+                {job.values, kSourceFloats, count, std::uint32_t{largest}, first, *found, merges});
+  if (parts > 1) {
+    job.queue.run({module.name, "bits"}, {rows, 1, module.threads},
+                  {*found, kSourceItems, static_cast<std::uint32_t>(parts * k), std::uint32_t{0},
+                   first, job.items, merges});
+  }
+}
+
+}  // namespace nearfield

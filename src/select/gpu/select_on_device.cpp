@@ -1,0 +1,344 @@
+#include "select/gpu/select_on_device.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include <nearfield/results.hpp>
+
+#include "core/checked.hpp"
+#include "core/fill.hpp"
+#include "core/float_environment.hpp"
+#include "core/memory_errors.hpp"
+#include "core/monitor.hpp"
+#include "device/gpu/open.hpp"
+#include "select/gpu/radix_selector.hpp"
+#include "select/gpu/selectors.hpp"
+#include "select/keep_first.hpp"
+#include "select/sort_items.hpp"
+
+namespace nearfield {
+namespace {
+
+// Values copied to the device at a time: between two of them a call can be cancelled.
+constexpr std::int64_t kBatchBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kRowBytes = sizeof(std::vector<Neighbor>);
+// A row is not cut into fewer values than these where the device is out of memory.
+constexpr std::int64_t kLeastCols = 1 << 12;
+
+// Rows and columns that are selected from at a time.
+struct Tile {
+  std::int64_t first_row;
+  std::int64_t rows;
+  std::int64_t first_col;
+  std::int64_t cols;
+};
+
+// The value whose key select/gpu/items.h makes: negated where the largest are wanted.
+double value_of(DeviceItem item) {
+  const auto key = static_cast<std::uint32_t>(item >> 32);
+  const std::uint32_t bits = (key >> 31) != 0 ? key ^ 0x80000000 : ~key;
+  return static_cast<double>(std::bit_cast<float>(bits));
+}
+
+std::int64_t place_of(DeviceItem item) { return static_cast<std::int64_t>(item & 0xFFFFFFFF); }
+
+class DeviceSelection {
+ public:
+  DeviceSelection(ValuesView values, const SelectOptions& options, const Context& context,
+                  const DeviceSelector* selector)
+      : values_(values),
+        options_(options),
+        context_(context),
+        opened_(gpu::open_device(context.device)),
+        queue_(opened_.device.make_queue(context.stream)),
+        kept_(values.rows() > 0 ? std::min(options.k, values.cols()) : 0),
+        // Items hold a float32 and a column: where that is all, they are the answer.
+        items_are_answers_(values.dtype() == DType::f32 && options.ids.empty()) {
+    make_plan(selector);
+  }
+
+  const Plan& plan() const { return plan_; }
+
+  Selected run() {
+    const DefaultFloats floats;
+    Monitor monitor(context_, plan_.pairs);
+    monitor.check();
+    prepare_result(monitor);
+    for (std::int64_t row = 0; kept_ > 0 && row < values_.rows();) {
+      const std::int64_t rows = std::min(plan_.query_batch, values_.rows() - row);
+      if (!select_rows(row, rows, monitor)) continue;  // again, in smaller tiles
+      row += rows;
+    }
+    monitor.finish();
+    result_.stats = {plan_, plan_.pairs, plan_.pairs, monitor.seconds()};
+    return std::move(result_);
+  }
+
+ private:
+  void make_plan(const DeviceSelector* selector) {
+    plan_.device = opened_.id;
+    plan_.pairs = values_.rows() * values_.cols();
+    const std::int64_t slots = checked_mul(values_.rows(), options_.k, "rows x k");
+    plan_.result_bytes =
+        checked_add(checked_mul(slots, 16, "bytes of the result"),
+                    checked_mul(values_.rows(), 8, "bytes of the result"), "bytes of the result");
+    plan_.base_chunk = std::min(values_.cols(), kMostDeviceCols);
+    const std::int64_t row = std::max<std::int64_t>(value_bytes(plan_.base_chunk), 1);
+    plan_.query_batch =
+        std::clamp<std::int64_t>(kBatchBytes / row, 1, std::max<std::int64_t>(values_.rows(), 1));
+    selector_ = selector != nullptr ? selector : &choose_selector(shape());
+    const std::int64_t limit = context_.device_memory_limit.value_or(opened_.device.facts().memory);
+    while (device_bytes() > limit || !fits_host()) {
+      if (!shrink()) fail_memory(limit);
+    }
+    plan_.selector = items_are_answers_ ? selector_->name : "radix threshold";
+    plan_.kernel = fmt::format("select/{}/{}", to_string(values_.dtype()), opened_.id);
+    plan_.filter = "none";
+    describe_tiles();
+  }
+
+  // Which may have become smaller.
+  void describe_tiles() {
+    plan_.passes = divide_up(values_.cols(), std::max<std::int64_t>(plan_.base_chunk, 1));
+    plan_.query_tile = plan_.query_batch;
+    plan_.row_tile = plan_.base_chunk;
+    plan_.working_bytes = host_bytes();
+  }
+
+  // Of a tile of the plan.
+  SelectShape shape() const {
+    return {plan_.query_batch, std::max<std::int64_t>(plan_.base_chunk, 1),
+            std::clamp<std::int64_t>(kept_, 1, std::max<std::int64_t>(plan_.base_chunk, 1)),
+            options_.largest};
+  }
+
+  std::int64_t value_bytes(std::int64_t count) const { return row_bytes(values_.dtype(), count); }
+
+  std::uint32_t kind() const {
+    return values_.dtype() == DType::f32 ? kSourceFloats : kSourceDoubles;
+  }
+
+  std::int64_t device_bytes() const {
+    if (kept_ == 0) return 0;
+    const SelectShape tile = shape();
+    const std::int64_t values = tile.rows * value_bytes(tile.cols);
+    if (items_are_answers_) {
+      return values + tile.rows * tile.k * kItemBytes + selector_->scratch_bytes(tile);
+    }
+    // All values of a row may have the key of the k-th.
+    return values + tile.rows * (tile.cols * kItemBytes + kThresholdBytes) +
+           (tile.rows + 1) * kStartBytes;
+  }
+
+  // Of work: the items of a tile, and of its rows the first k, of which one row is being sorted.
+  std::int64_t host_bytes() const {
+    if (kept_ == 0) return 0;
+    const SelectShape tile = shape();
+    const std::int64_t found = items_are_answers_ ? tile.k : tile.cols;
+    const std::int64_t pairs = tile.rows * kept_ + found + 2 * kept_;
+    return tile.rows * (found * kItemBytes + kThresholdBytes + kStartBytes + kRowBytes) +
+           pairs * static_cast<std::int64_t>(sizeof(Neighbor));
+  }
+
+  bool fits_host() const {
+    return !context_.memory_limit || plan_.result_bytes + host_bytes() <= *context_.memory_limit;
+  }
+
+  // False if tiles are as small as they get.
+  bool shrink() {
+    if (plan_.query_batch > 1) {
+      plan_.query_batch = divide_up(plan_.query_batch, 2);
+    } else if (plan_.base_chunk > kLeastCols) {
+      plan_.base_chunk = divide_up(plan_.base_chunk, 2);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  [[noreturn]] void fail_memory(std::int64_t device_limit) const {
+    if (!fits_host()) {
+      fail(ErrorCode::memory_limit,
+           "the selection needs {} bytes ({} for {} x {} results, {} for its work) but the memory "
+           "limit is {}: raise it, pass fewer rows at a time or a smaller k",
+           plan_.result_bytes + host_bytes(), plan_.result_bytes, values_.rows(), options_.k,
+           host_bytes(), *context_.memory_limit);
+    }
+    fail(ErrorCode::memory_limit,
+         "selecting {} of {} values on {} needs {} bytes there, and the limit is {}: raise it, or "
+         "take a smaller k",
+         shape().k, plan_.base_chunk, opened_.id, device_bytes(), device_limit);
+  }
+
+  void prepare_result(const Monitor& monitor) {
+    result_.rows = values_.rows();
+    result_.k = options_.k;
+    const std::int64_t slots = checked_mul(result_.rows, result_.k, "rows x k");
+    const double none = std::numeric_limits<double>::infinity();
+    fill(result_.ids, slots, kNoId, monitor);
+    fill(result_.values, slots, options_.largest ? -none : none, monitor);
+    fill(result_.counts, result_.rows, std::int64_t{0}, monitor);
+  }
+
+  // False if the device had no memory for them, and the tiles are smaller now.
+  bool select_rows(std::int64_t first, std::int64_t rows, Monitor& monitor) {
+    std::vector<std::vector<Neighbor>> best(static_cast<std::size_t>(rows));
+    try {
+      for (std::int64_t col = 0; col < values_.cols(); col += plan_.base_chunk) {
+        const Tile tile{first, rows, col, std::min(plan_.base_chunk, values_.cols() - col)};
+        if (items_are_answers_) {
+          select_floats(tile, best);
+        } else {
+          select_candidates(tile, best);
+        }
+        monitor.check();
+      }
+    } catch (const gpu::OutOfMemory&) {
+      if (!shrink()) throw;
+      describe_tiles();
+      return false;
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      write_row(first + row, best[static_cast<std::size_t>(row)]);
+    }
+    monitor.advance(rows * values_.cols());
+    return true;
+  }
+
+  std::unique_ptr<gpu::Buffer> copy_to_device(const Tile& tile) {
+    const std::int64_t bytes = value_bytes(tile.cols);
+    auto buffer = opened_.device.allocate(tile.rows * bytes);
+    const std::int64_t stride = tile.rows > 1 ? values_.row(1) - values_.row(0) : bytes;
+    queue_->write(*buffer, values_.row(tile.first_row) + value_bytes(tile.first_col),
+                  {tile.rows, bytes, stride, bytes});
+    return buffer;
+  }
+
+  // What is found is the answer.
+  void select_floats(const Tile& tile, std::vector<std::vector<Neighbor>>& best) {
+    const std::int64_t k = std::min(kept_, tile.cols);
+    // What is queued reads and writes: before the queue is given anything.
+    std::vector<DeviceItem> found(static_cast<std::size_t>(tile.rows * k));
+    Scratch scratch;
+    const auto values = copy_to_device(tile);
+    const auto items = opened_.device.allocate(tile.rows * k * kItemBytes);
+    const SelectShape shape{tile.rows, tile.cols, k, options_.largest};
+    selector_->run({opened_.device, *queue_, shape, *values, *items}, scratch);
+    queue_->read(*items, found.data());
+    queue_->wait();
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      std::vector<Neighbor>& into = best[static_cast<std::size_t>(row)];
+      into.reserve(into.size() + static_cast<std::size_t>(k));
+      for (std::int64_t i = 0; i < k; ++i) {
+        const DeviceItem item = found[static_cast<std::size_t>(row * k + i)];
+        if (item == kNoDeviceItem) break;
+        into.push_back({value_of(item), tile.first_col + place_of(item)});
+      }
+      keep_first(into, kept_);
+    }
+  }
+
+  // The device finds the key up to which the first k come, and who has it; the values themselves,
+  // and their ids, decide among those.
+  void select_candidates(const Tile& tile, std::vector<std::vector<Neighbor>>& best) {
+    const auto values = copy_to_device(tile);
+    const std::vector<DeviceThreshold> thresholds = find_thresholds(tile, *values);
+    std::vector<std::uint64_t> starts{0};
+    for (const DeviceThreshold& threshold : thresholds) {
+      starts.push_back(starts.back() + threshold.below + threshold.equal);
+    }
+    const std::vector<DeviceItem> found = gather(tile, *values, starts);
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      const auto at = static_cast<std::size_t>(row);
+      best[at].reserve(best[at].size() + starts[at + 1] - starts[at]);
+      for (std::uint64_t i = starts[at]; i < starts[at + 1]; ++i) {
+        best[at].push_back(pair_at(tile.first_row + row, tile.first_col + place_of(found[i])));
+      }
+      keep_first(best[at], kept_);
+      best[at].shrink_to_fit();
+    }
+  }
+
+  std::vector<DeviceThreshold> find_thresholds(const Tile& tile, const gpu::Buffer& values) {
+    std::vector<DeviceThreshold> found(static_cast<std::size_t>(tile.rows));
+    const auto k = static_cast<std::uint32_t>(std::min(kept_, tile.cols));
+    thresholds_ = opened_.device.allocate(tile.rows * kThresholdBytes);
+    queue_->run({"radix", "radix_threshold"}, {tile.rows, 1, 256},
+                {values, kind(), static_cast<std::uint32_t>(tile.cols),
+                 std::uint32_t{options_.largest}, k, *thresholds_});
+    queue_->read(*thresholds_, found.data());
+    queue_->wait();
+    return found;
+  }
+
+  std::vector<DeviceItem> gather(const Tile& tile, const gpu::Buffer& values,
+                                 const std::vector<std::uint64_t>& starts) {
+    std::vector<DeviceItem> found(starts.back());
+    const auto begins = opened_.device.allocate(std::ssize(starts) * kStartBytes);
+    const auto items =
+        opened_.device.allocate(static_cast<std::int64_t>(starts.back()) * kItemBytes);
+    queue_->write(*begins, starts.data());
+    queue_->run({"radix", "gather"}, {tile.rows, 1, 256},
+                {values, kind(), static_cast<std::uint32_t>(tile.cols),
+                 std::uint32_t{options_.largest}, *thresholds_, std::uint32_t{1}, *begins, *items});
+    queue_->read(*items, found.data());
+    queue_->wait();
+    return found;
+  }
+
+  // As the CPU has it.
+  Neighbor pair_at(std::int64_t row, std::int64_t col) const {
+    const std::byte* const at = values_.row(row) + value_bytes(col);
+    const double value = values_.dtype() == DType::f32
+                             ? static_cast<double>(*reinterpret_cast<const float*>(at))
+                             : *reinterpret_cast<const double*>(at);
+    const auto ids = static_cast<std::int64_t>(options_.ids.size());
+    std::int64_t id = col;
+    if (ids != 0) {
+      const std::int64_t place = ids == values_.cols() ? col : row * values_.cols() + col;
+      id = options_.ids[static_cast<std::size_t>(place)];
+    }
+    return {options_.largest ? -value : value, id};
+  }
+
+  void write_row(std::int64_t row, std::vector<Neighbor>& best) {
+    std::vector<Neighbor> spare(best.size() >= kRadixFrom ? best.size() : 0);
+    if (values_.dtype() == DType::f32) {
+      sort_items<float, Neighbor>(best, spare);
+    } else {
+      sort_items<double, Neighbor>(best, spare);
+    }
+    result_.counts[static_cast<std::size_t>(row)] = std::ssize(best);
+    auto slot = static_cast<std::size_t>(row * options_.k);
+    for (const Neighbor& pair : best) {
+      result_.ids[slot] = pair.id;
+      result_.values[slot] = (options_.largest ? -pair.key : pair.key) + 0.0;  // -0 becomes 0
+      ++slot;
+    }
+  }
+
+  const ValuesView values_;
+  const SelectOptions& options_;
+  const Context& context_;
+  const gpu::Opened opened_;
+  const std::unique_ptr<gpu::Queue> queue_;
+  const std::int64_t kept_;  // of the k, at most
+  const bool items_are_answers_;
+  const DeviceSelector* selector_ = nullptr;
+  std::unique_ptr<gpu::Buffer> thresholds_;
+  Plan plan_;
+  Selected result_;
+};
+
+}  // namespace
+
+Selected select_on_device(ValuesView values, const SelectOptions& options, const Context& context,
+                          const DeviceSelector* selector) {
+  DeviceSelection selection(values, options, context, selector);
+  return with_memory_errors(selection.plan(), "pass fewer rows at a time or a smaller k",
+                            [&] { return selection.run(); });
+}
+
+}  // namespace nearfield

@@ -1,0 +1,35 @@
+#include "select/gpu/warp_select_selector.hpp"
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr int kWarps = 4;  // of a block, as warp_select.cu has it
+constexpr WarpModules kModules = {
+    {{"warp_select_32", 32}, {"warp_select_128", 128}, {"warp_select_1024", 1024}}};
+
+}  // namespace
+
+void run_warps(const SelectJob& job, const WarpModules& modules, std::int64_t rows_a_block) {
+  const auto [rows, cols, k, largest] = job.shape;
+  const std::int64_t wanted = k;
+  const WarpModule& module =
+      *std::find_if(modules.begin(), modules.end(),
+                    [&](const WarpModule& candidate) { return candidate.capacity >= wanted; });
+  job.queue.run({module.name, "warp_select"},
+                {divide_up(rows, rows_a_block), 1, kWarps * job.device.facts().warp},
+                {job.values, kSourceFloats, static_cast<std::uint32_t>(rows),
+                 static_cast<std::uint32_t>(cols), std::uint32_t{largest},
+                 static_cast<std::uint32_t>(k), job.items});
+}
+
+std::int64_t scratch_bytes_warp_select(const SelectShape& /*shape*/) { return 0; }
+
+void run_warp_select(const SelectJob& job, Scratch& /*scratch*/) {
+  run_warps(job, kModules, kWarps);
+}
+
+}  // namespace nearfield
