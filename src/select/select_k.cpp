@@ -7,9 +7,7 @@
 #include <nearfield/select.hpp>
 
 #include "core/checked.hpp"
-#include "core/fill.hpp"
 #include "core/float_environment.hpp"
-#include "core/make_room.hpp"
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
@@ -17,6 +15,7 @@
 #include "select/gpu/select_on_device.hpp"
 #include "select/keep_first.hpp"
 #include "select/select_part.hpp"
+#include "select/selected.hpp"
 #include "select/sort_items.hpp"
 #include "select/value_kernels.hpp"
 
@@ -70,7 +69,7 @@ class Selection {
   Selected run() {
     Monitor monitor(context_, plan_.pairs);
     monitor.check();
-    prepare_result(monitor);
+    result_ = none_selected(values_.rows(), options_, monitor);
     if (kept_ > 0) {
       const std::int64_t whole = plan_.row_parts == 1 ? values_.rows() : whole_rows();
       select_rows(whole, monitor);
@@ -84,10 +83,7 @@ class Selection {
  private:
   void make_plan() {
     plan_.pairs = values_.rows() * values_.cols();
-    const std::int64_t slots = checked_mul(values_.rows(), options_.k, "rows x k");
-    plan_.result_bytes =
-        checked_add(checked_mul(slots, 16, "bytes of the result"),
-                    checked_mul(values_.rows(), 8, "bytes of the result"), "bytes of the result");
+    plan_.result_bytes = selected_bytes(values_.rows(), options_.k);
     const int threads = resolve_threads(context_.threads);
     plan_.threads = plan_.pairs < kInlineBelow ? 1 : threads;
     plan_.query_batch = values_.rows();
@@ -166,16 +162,6 @@ class Selection {
     return options_.sorted && bytes >= kRadixFrom * kPairBytes ? bytes : 0;
   }
 
-  void prepare_result(const Monitor& monitor) {
-    result_.rows = values_.rows();
-    result_.k = options_.k;
-    const std::int64_t slots = result_.rows * result_.k;
-    const double none = std::numeric_limits<double>::infinity();
-    fill(result_.ids, slots, kNoId, monitor);
-    fill(result_.values, slots, options_.largest ? -none : none, monitor);
-    fill(result_.counts, result_.rows, std::int64_t{0}, monitor);
-  }
-
   Part part(std::int64_t row, std::int64_t first, std::int64_t end) const {
     const std::int64_t cols = values_.cols();
     const bool shared = static_cast<std::int64_t>(options_.ids.size()) == cols;
@@ -244,30 +230,15 @@ class Selection {
     monitor.check();
   }
 
-  void sort(std::vector<Neighbor>& pairs, std::vector<Neighbor>& spare) const {
-    if (std::ssize(pairs) >= kRadixFrom) make_room(spare, pairs.size());
-    if (values_.dtype() == DType::f32) {
-      sort_items<float, Neighbor>(pairs, spare);
-    } else {
-      sort_items<double, Neighbor>(pairs, spare);
-    }
-  }
-
   // Of the pairs found, the first k.
   void write_row(std::int64_t row, std::vector<Neighbor> best, std::vector<Neighbor>& spare) {
     if (options_.sorted) {
-      sort(best, spare);
+      sort_selected(values_.dtype(), best, spare);
       best.resize(std::min(best.size(), static_cast<std::size_t>(kept_)));
     } else {
       keep_first(best, kept_);
     }
-    result_.counts[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(best.size());
-    auto slot = static_cast<std::size_t>(row * options_.k);
-    for (const Neighbor& pair : best) {
-      result_.ids[slot] = pair.id;
-      result_.values[slot] = (options_.largest ? -pair.key : pair.key) + 0.0;  // -0 becomes 0
-      ++slot;
-    }
+    write_selected(row, best, options_.largest, result_);
   }
 
   const ValuesView values_;

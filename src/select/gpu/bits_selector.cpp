@@ -1,29 +1,16 @@
-#include <algorithm>
 #include <array>
 
+#include "select/gpu/capacity_modules.hpp"
 #include "select/gpu/row_parts.hpp"
 #include "select/gpu/selectors.hpp"
 
 namespace nearfield {
 namespace {
 
-struct Module {
-  const char* name;
-  std::int64_t capacity;
-  int threads;
-};
-
-// As cmake/kernels.cmake builds them.
-constexpr std::array<Module, 4> kModules = {{{"bits_32", 32, 32},
-                                             {"bits_128", 128, 128},
-                                             {"bits_512", 512, 128},
-                                             {"bits_2048", 2048, 512}}};
-
-const Module& module_for(std::int64_t k) {
-  return *std::find_if(kModules.begin(), kModules.end(),
-                       [&](const Module& module) { return module.capacity >= k; });
-}
-
+constexpr std::array<CapacityModule, 4> kModules = {{{"bits_32", 32, 32},
+                                                     {"bits_128", 128, 128},
+                                                     {"bits_512", 512, 128},
+                                                     {"bits_2048", 2048, 512}}};
 constexpr std::int64_t kCountBytes = sizeof(std::uint32_t);
 
 }  // namespace
@@ -36,7 +23,7 @@ std::int64_t scratch_bytes_bits(const SelectShape& shape) {
 
 void run_bits(const SelectJob& job, Scratch& scratch) {
   const auto [rows, cols, k, largest] = job.shape;
-  const Module& module = module_for(k);
+  const CapacityModule& module = module_for(kModules, k);
   const std::int64_t parts = parts_of(job.shape);
   const auto count = static_cast<std::uint32_t>(cols);
   const auto first = static_cast<std::uint32_t>(k);

@@ -1,10 +1,12 @@
+#include <array>
+
 #include "select/gpu/warp_select_selector.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr WarpModules kModules = {
-    {{"block_select_32", 32}, {"block_select_128", 128}, {"block_select_1024", 1024}}};
+constexpr std::array<CapacityModule, 3> kModules = {
+    {{"block_select_32", 32, 0}, {"block_select_128", 128, 0}, {"block_select_1024", 1024, 0}}};
 
 }  // namespace
 

@@ -8,7 +8,6 @@
 #include <nearfield/results.hpp>
 
 #include "core/checked.hpp"
-#include "core/fill.hpp"
 #include "core/float_environment.hpp"
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
@@ -16,7 +15,7 @@
 #include "select/gpu/radix_selector.hpp"
 #include "select/gpu/selectors.hpp"
 #include "select/keep_first.hpp"
-#include "select/sort_items.hpp"
+#include "select/selected.hpp"
 
 namespace nearfield {
 namespace {
@@ -65,7 +64,7 @@ class DeviceSelection {
     const DefaultFloats floats;
     Monitor monitor(context_, plan_.pairs);
     monitor.check();
-    prepare_result(monitor);
+    result_ = none_selected(values_.rows(), options_, monitor);
     for (std::int64_t row = 0; kept_ > 0 && row < values_.rows();) {
       const std::int64_t rows = std::min(plan_.query_batch, values_.rows() - row);
       if (!select_rows(row, rows, monitor)) continue;  // again, in smaller tiles
@@ -80,10 +79,7 @@ class DeviceSelection {
   void make_plan(const DeviceSelector* selector) {
     plan_.device = opened_.id;
     plan_.pairs = values_.rows() * values_.cols();
-    const std::int64_t slots = checked_mul(values_.rows(), options_.k, "rows x k");
-    plan_.result_bytes =
-        checked_add(checked_mul(slots, 16, "bytes of the result"),
-                    checked_mul(values_.rows(), 8, "bytes of the result"), "bytes of the result");
+    plan_.result_bytes = selected_bytes(values_.rows(), options_.k);
     plan_.base_chunk = std::min(values_.cols(), kMostDeviceCols);
     const std::int64_t row = std::max<std::int64_t>(value_bytes(plan_.base_chunk), 1);
     plan_.query_batch =
@@ -172,16 +168,6 @@ class DeviceSelection {
          shape().k, plan_.base_chunk, opened_.id, device_bytes(), device_limit);
   }
 
-  void prepare_result(const Monitor& monitor) {
-    result_.rows = values_.rows();
-    result_.k = options_.k;
-    const std::int64_t slots = checked_mul(result_.rows, result_.k, "rows x k");
-    const double none = std::numeric_limits<double>::infinity();
-    fill(result_.ids, slots, kNoId, monitor);
-    fill(result_.values, slots, options_.largest ? -none : none, monitor);
-    fill(result_.counts, result_.rows, std::int64_t{0}, monitor);
-  }
-
   // False if the device had no memory for them, and the tiles are smaller now.
   bool select_rows(std::int64_t first, std::int64_t rows, Monitor& monitor) {
     std::vector<std::vector<Neighbor>> best(static_cast<std::size_t>(rows));
@@ -200,8 +186,11 @@ class DeviceSelection {
       describe_tiles();
       return false;
     }
+    std::vector<Neighbor> spare;
     for (std::int64_t row = 0; row < rows; ++row) {
-      write_row(first + row, best[static_cast<std::size_t>(row)]);
+      std::vector<Neighbor>& pairs = best[static_cast<std::size_t>(row)];
+      sort_selected(values_.dtype(), pairs, spare);
+      write_selected(first + row, pairs, options_.largest, result_);
     }
     monitor.advance(rows * values_.cols());
     return true;
@@ -301,22 +290,6 @@ class DeviceSelection {
       id = options_.ids[static_cast<std::size_t>(place)];
     }
     return {options_.largest ? -value : value, id};
-  }
-
-  void write_row(std::int64_t row, std::vector<Neighbor>& best) {
-    std::vector<Neighbor> spare(best.size() >= kRadixFrom ? best.size() : 0);
-    if (values_.dtype() == DType::f32) {
-      sort_items<float, Neighbor>(best, spare);
-    } else {
-      sort_items<double, Neighbor>(best, spare);
-    }
-    result_.counts[static_cast<std::size_t>(row)] = std::ssize(best);
-    auto slot = static_cast<std::size_t>(row * options_.k);
-    for (const Neighbor& pair : best) {
-      result_.ids[slot] = pair.id;
-      result_.values[slot] = (options_.largest ? -pair.key : pair.key) + 0.0;  // -0 becomes 0
-      ++slot;
-    }
   }
 
   const ValuesView values_;

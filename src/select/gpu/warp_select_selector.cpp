@@ -1,6 +1,6 @@
 #include "select/gpu/warp_select_selector.hpp"
 
-#include <algorithm>
+#include <array>
 
 #include "core/checked.hpp"
 
@@ -8,17 +8,15 @@ namespace nearfield {
 namespace {
 
 constexpr int kWarps = 4;  // of a block, as warp_select.cu has it
-constexpr WarpModules kModules = {
-    {{"warp_select_32", 32}, {"warp_select_128", 128}, {"warp_select_1024", 1024}}};
+constexpr std::array<CapacityModule, 3> kModules = {
+    {{"warp_select_32", 32, 0}, {"warp_select_128", 128, 0}, {"warp_select_1024", 1024, 0}}};
 
 }  // namespace
 
-void run_warps(const SelectJob& job, const WarpModules& modules, std::int64_t rows_a_block) {
+void run_warps(const SelectJob& job, std::span<const CapacityModule> modules,
+               std::int64_t rows_a_block) {
   const auto [rows, cols, k, largest] = job.shape;
-  const std::int64_t wanted = k;
-  const WarpModule& module =
-      *std::find_if(modules.begin(), modules.end(),
-                    [&](const WarpModule& candidate) { return candidate.capacity >= wanted; });
+  const CapacityModule& module = module_for(modules, k);
   job.queue.run({module.name, "warp_select"},
                 {divide_up(rows, rows_a_block), 1, kWarps * job.device.facts().warp},
                 {job.values, kSourceFloats, static_cast<std::uint32_t>(rows),
