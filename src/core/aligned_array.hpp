@@ -7,6 +7,9 @@
 
 namespace nearfield {
 
+// Asks for large pages inside of it, where they are whole.
+void prefer_large_pages(void* memory, std::size_t bytes);
+
 // Memory that starts on a cache line and is not touched before it is written.
 template <class T>
 class AlignedArray {
@@ -14,7 +17,9 @@ class AlignedArray {
   AlignedArray() = default;
   explicit AlignedArray(std::int64_t size)
       : data_(static_cast<T*>(
-            ::operator new(static_cast<std::size_t>(size) * sizeof(T), std::align_val_t{64}))) {}
+            ::operator new(static_cast<std::size_t>(size) * sizeof(T), std::align_val_t{64}))) {
+    prefer_large_pages(data_.get(), static_cast<std::size_t>(size) * sizeof(T));
+  }
 
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }

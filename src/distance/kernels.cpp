@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "core/checked.hpp"
-#include "core/decode.hpp"
 #include "device/vector_isa.hpp"
 
 namespace nearfield {
@@ -43,18 +42,17 @@ const DistanceKernels& distance_kernels(Isa isa) {
   fail(ErrorCode::unsupported, "ISA {} is not available here, only:{}", to_string(isa), names);
 }
 
-PreparedQuery::PreparedQuery(DType dtype, std::int64_t cols)
+PreparedQuery::PreparedQuery(DType dtype, std::int64_t cols, Isa isa)
     : cols_(cols),
+      load_(row_loaders(isa)[static_cast<std::size_t>(dtype)]),
       steps_(static_cast<std::size_t>(dtype == DType::bits ? divide_up(cols, 512)
                                                            : divide_up(cols, 8)) +
              1) {}
 
-void PreparedQuery::load(DType dtype, const std::byte* row) {
-  if (dtype == DType::bits) {
-    std::memcpy(steps_.data(), row, static_cast<std::size_t>(row_bytes(dtype, cols_)));
-  } else {
-    decode_row(dtype, row, cols_, steps_.front().values.data());
-  }
+bool PreparedQuery::load(const std::byte* row) {
+  if (load_ != nullptr) return load_(row, cols_, steps_.front().values.data());
+  std::memcpy(steps_.data(), row, static_cast<std::size_t>(row_bytes(DType::bits, cols_)));
+  return true;
 }
 
 const std::byte* PreparedQuery::data() const {

@@ -11,6 +11,8 @@
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
+#include "distance/row_loader.hpp"
+
 #ifdef __FAST_MATH__
 #error "Keys are defined to the last bit: build without -ffast-math"
 #endif
@@ -54,9 +56,10 @@ const DistanceKernels& distance_kernels(Isa isa);
 // eight, aligned. Zeros add nothing to any metric.
 class PreparedQuery {
  public:
-  PreparedQuery(DType dtype, std::int64_t cols);
+  PreparedQuery(DType dtype, std::int64_t cols, Isa isa);
 
-  void load(DType dtype, const std::byte* row);
+  // False if a value is not finite.
+  bool load(const std::byte* row);
   const std::byte* data() const;
   std::span<const double> numbers() const;  // not of bits
 
@@ -65,6 +68,7 @@ class PreparedQuery {
     std::array<double, 8> values{};
   };
   std::int64_t cols_;
+  RowLoader load_;  // null for bits
   std::vector<Step> steps_;
 };
 

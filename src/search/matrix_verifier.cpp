@@ -46,7 +46,7 @@ void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> 
                           std::span<double> out, const Monitor& monitor) const {
   const Block& block = candidates.block();
   const MatrixView& queries = queries_.view;
-  PreparedQuery prepared(queries.dtype(), queries.cols());
+  PreparedQuery prepared(queries.dtype(), queries.cols(), isa_);
   FarRows far(metric_, queries.dtype(), base_.view.dtype(), queries.cols(), isa_);
 
   std::size_t done = 0;
@@ -56,12 +56,10 @@ void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> 
     if (count == 0) continue;
     const std::span<double> keys = out.subspan(done, static_cast<std::size_t>(count));
     done += keys.size();
-    const std::byte* row = queries_.row(query);
-    if (!row_is_finite(queries.dtype(), row, queries.cols())) {
+    if (!prepared.load(queries_.row(query))) {
       std::fill(keys.begin(), keys.end(), kNever);
       continue;
     }
-    prepared.load(queries.dtype(), row);
     const RowList rows{base_.row(block.rows.begin), base_.view.stride_bytes(),
                        candidates.dense() ? nullptr : candidates.rows_of(query).data(), count};
     const double threshold = thresholds[static_cast<std::size_t>(query - block.queries.begin)];

@@ -110,8 +110,8 @@ class PairwiseKeys {
       const std::int64_t query = task / pieces;
       const std::int64_t first = task % pieces * plan_.row_tile;
       const std::int64_t count = std::min(plan_.row_tile, rows_.rows() - first);
-      PreparedQuery prepared(queries_.dtype(), queries_.cols());
-      prepared.load(queries_.dtype(), queries_.row(query));
+      PreparedQuery prepared(queries_.dtype(), queries_.cols(), plan_.isa);
+      prepared.load(queries_.row(query));
       kernel({prepared.data(), rows_.row(first), rows_.stride_bytes(),
               row_bytes(rows_.dtype(), rows_.cols()), nullptr, count, options_.metric.p,
               result_.values.data() + query * rows_.rows() + first});

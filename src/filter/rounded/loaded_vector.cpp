@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/decode.hpp"
+#include "distance/row_loader.hpp"
 
 namespace nearfield {
 
@@ -13,12 +13,11 @@ LoadedVector::LoadedVector(const Rounding& rounding)
       values_(static_cast<std::size_t>(rounding.cols)) {}
 
 VectorKind LoadedVector::load(DType dtype, const std::byte* row) {
-  decode_row(dtype, row, rounding_.cols, decoded_.data());
+  const RowLoader load = row_loaders(rounding_.isa)[static_cast<std::size_t>(dtype)];
+  if (!load(row, rounding_.cols, decoded_.data())) return VectorKind::never;
   const std::optional<double> scale = scale_of(rounding_, decoded_);
   scale_ = scale.value_or(1);
-  if (scale) return VectorKind::usual;
-  // One that is not finite has no scale: nor is its length.
-  return row_is_finite(dtype, row, rounding_.cols) ? VectorKind::always : VectorKind::never;
+  return scale ? VectorKind::usual : VectorKind::always;
 }
 
 // In float64: what lies far from the origin beside its spread would lose the spread in float32.

@@ -22,9 +22,9 @@ TEST(Contraction, IsOffOnEveryIsa) {
   y[0] = 1;
   x[8] = b;
   y[8] = b;
-  PreparedQuery query(DType::f64, 9);
-  query.load(DType::f64, reinterpret_cast<const std::byte*>(x.data()));
   for (const Isa isa : available_isas()) {
+    PreparedQuery query(DType::f64, 9, isa);
+    query.load(reinterpret_cast<const std::byte*>(x.data()));
     const auto& by_type =
         distance_kernels(isa).metrics[static_cast<int>(Metric::inner_product)].keys;
     double key = NAN;

@@ -35,8 +35,8 @@ RowList list(const Matrix& matrix, const std::uint32_t* picks = nullptr) {
 
 // By the kernels that define them.
 std::vector<double> keys_of(Metric metric, const Matrix& query, const Matrix& base, Isa isa) {
-  PreparedQuery prepared(query.dtype(), query.cols());
-  prepared.load(query.dtype(), query.row(0));
+  PreparedQuery prepared(query.dtype(), query.cols(), isa);
+  prepared.load(query.row(0));
   std::vector<double> keys(static_cast<std::size_t>(base.rows()));
   const MetricKernels& kernels = distance_kernels(isa).metrics[static_cast<std::size_t>(metric)];
   kernels.keys[static_cast<std::size_t>(base.dtype())](
