@@ -1,39 +1,58 @@
 # Kernels for devices: every module is one source of src/*/gpu/ with its definitions, compiled by
 # clang to SPIR-V for OpenCL and by nvcc for CUDA, and embedded into the plugin of each.
 #
-# A line a module: its name, the source, the definitions, with commas between them.
+# A line a module: its name, the source, the threads of a block, and the definitions, with commas
+# between them. Threads are those of some whole warps, or of so many times `warp`.
 set(NEARFIELD_KERNEL_MODULES
-    "bits_32|select/gpu/bits.cu|NEARFIELD_CAPACITY=32,NEARFIELD_THREADS=32"
-    "bits_128|select/gpu/bits.cu|NEARFIELD_CAPACITY=128,NEARFIELD_THREADS=128"
-    "bits_512|select/gpu/bits.cu|NEARFIELD_CAPACITY=512,NEARFIELD_THREADS=128"
-    "bits_2048|select/gpu/bits.cu|NEARFIELD_CAPACITY=2048,NEARFIELD_THREADS=512"
-    "bits_in_memory|select/gpu/bits_in_memory.cu|"
-    "radix|select/gpu/radix.cu|"
-    "row_starts|select/gpu/row_starts.cu|"
-    "sort_rows|select/gpu/sort_rows.cu|"
-    "full_sort|select/gpu/full_sort.cu|"
-    "merge_queue|select/gpu/merge_queue.cu|"
-    "partial_bitonic_32|select/gpu/partial_bitonic.cu|NEARFIELD_CAPACITY=32,NEARFIELD_THREADS=32"
-    "partial_bitonic_128|select/gpu/partial_bitonic.cu|NEARFIELD_CAPACITY=128,NEARFIELD_THREADS=128"
-    "partial_bitonic_512|select/gpu/partial_bitonic.cu|NEARFIELD_CAPACITY=512,NEARFIELD_THREADS=128"
-    "partial_bitonic_2048|select/gpu/partial_bitonic.cu|NEARFIELD_CAPACITY=2048,NEARFIELD_THREADS=512"
-    "warp_select_32|select/gpu/warp_select.cu|NEARFIELD_CAPACITY=32,NEARFIELD_WARPS_A_ROW=1"
-    "warp_select_128|select/gpu/warp_select.cu|NEARFIELD_CAPACITY=128,NEARFIELD_WARPS_A_ROW=1"
-    "warp_select_1024|select/gpu/warp_select.cu|NEARFIELD_CAPACITY=1024,NEARFIELD_WARPS_A_ROW=1"
-    "block_select_32|select/gpu/warp_select.cu|NEARFIELD_CAPACITY=32,NEARFIELD_WARPS_A_ROW=4"
-    "block_select_128|select/gpu/warp_select.cu|NEARFIELD_CAPACITY=128,NEARFIELD_WARPS_A_ROW=4"
-    "block_select_1024|select/gpu/warp_select.cu|NEARFIELD_CAPACITY=1024,NEARFIELD_WARPS_A_ROW=4"
-    "sample_one_stage|select/gpu/sample.cu|NEARFIELD_STAGES=1"
-    "sample_two_stage|select/gpu/sample.cu|NEARFIELD_STAGES=2"
-    "two_nearest|select/gpu/two_nearest.cu|"
-    "convert|distance/gpu/convert.cu|"
-    "product_adds|distance/gpu/product_adds.cu|"
-    "product_f16|distance/gpu/product.cu|NEARFIELD_VALUE=f16,NEARFIELD_SUM=float"
-    "product_f16_acc16|distance/gpu/product.cu|NEARFIELD_VALUE=f16,NEARFIELD_SUM=f16"
-    "product_i8|distance/gpu/product.cu|NEARFIELD_VALUE=i8,NEARFIELD_SUM=i32")
+    "bits_32|select/gpu/bits.cu|32|NEARFIELD_CAPACITY=32"
+    "bits_128|select/gpu/bits.cu|128|NEARFIELD_CAPACITY=128"
+    "bits_512|select/gpu/bits.cu|128|NEARFIELD_CAPACITY=512"
+    "bits_2048|select/gpu/bits.cu|512|NEARFIELD_CAPACITY=2048"
+    "bits_in_memory|select/gpu/bits_in_memory.cu|256|"
+    "radix|select/gpu/radix.cu|256|"
+    "row_starts|select/gpu/row_starts.cu|256|"
+    "sort_rows|select/gpu/sort_rows.cu|128|"
+    "full_sort|select/gpu/full_sort.cu|256|"
+    "merge_queue|select/gpu/merge_queue.cu|32|"
+    "partial_bitonic_32|select/gpu/partial_bitonic.cu|32|NEARFIELD_CAPACITY=32"
+    "partial_bitonic_128|select/gpu/partial_bitonic.cu|128|NEARFIELD_CAPACITY=128"
+    "partial_bitonic_512|select/gpu/partial_bitonic.cu|128|NEARFIELD_CAPACITY=512"
+    "partial_bitonic_2048|select/gpu/partial_bitonic.cu|512|NEARFIELD_CAPACITY=2048"
+    "warp_select_32|select/gpu/warp_select.cu|4*warp|NEARFIELD_CAPACITY=32,NEARFIELD_WARPS_A_ROW=1"
+    "warp_select_128|select/gpu/warp_select.cu|4*warp|NEARFIELD_CAPACITY=128,NEARFIELD_WARPS_A_ROW=1"
+    "warp_select_1024|select/gpu/warp_select.cu|4*warp|NEARFIELD_CAPACITY=1024,NEARFIELD_WARPS_A_ROW=1"
+    "block_select_32|select/gpu/warp_select.cu|4*warp|NEARFIELD_CAPACITY=32,NEARFIELD_WARPS_A_ROW=4"
+    "block_select_128|select/gpu/warp_select.cu|4*warp|NEARFIELD_CAPACITY=128,NEARFIELD_WARPS_A_ROW=4"
+    "block_select_1024|select/gpu/warp_select.cu|4*warp|NEARFIELD_CAPACITY=1024,NEARFIELD_WARPS_A_ROW=4"
+    "sample_one_stage|select/gpu/sample.cu|256|NEARFIELD_STAGES=1"
+    "sample_two_stage|select/gpu/sample.cu|256|NEARFIELD_STAGES=2"
+    "two_nearest|select/gpu/two_nearest.cu|128|"
+    "convert|distance/gpu/convert.cu|128|"
+    "product_adds|distance/gpu/product_adds.cu|256|"
+    "product_f16|distance/gpu/product.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=float"
+    "product_f16_acc16|distance/gpu/product.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=f16"
+    "product_i8|distance/gpu/product.cu|256|NEARFIELD_VALUE=i8,NEARFIELD_SUM=i32")
 foreach(metric IN LISTS NEARFIELD_METRICS)
-  list(APPEND NEARFIELD_KERNEL_MODULES "keys_${metric}|distance/gpu/keys.cu|NEARFIELD_METRIC=${metric}")
+  list(APPEND NEARFIELD_KERNEL_MODULES "keys_${metric}|distance/gpu/keys.cu|256|NEARFIELD_METRIC=${metric}")
 endforeach()
+
+# Of a line, for warps of that width: name, source, threads and defines, of which the threads are one.
+# SHUFFLED, for tests: a block has as many warps as one of warps of 32, so that it is smaller, and
+# warps and blocks come the other way round (device/gpu/kernel_language.h).
+function(nearfield_read_module line warp order)
+  string(REGEX REPLACE "[|,]" ";" fields "${line}")
+  list(POP_FRONT fields name source threads)
+  if(order STREQUAL "SHUFFLED")
+    string(REPLACE "warp" 32 threads "(${threads}) * ${warp} / 32")
+    list(APPEND fields NEARFIELD_SHUFFLED)
+  endif()
+  string(REPLACE "warp" ${warp} threads ${threads})
+  math(EXPR threads "${threads}")
+  set(name ${name} PARENT_SCOPE)
+  set(source ${source} PARENT_SCOPE)
+  set(threads ${threads} PARENT_SCOPE)
+  set(defines NEARFIELD_THREADS=${threads} ${fields} PARENT_SCOPE)
+endfunction()
 
 # Contraction is off: keys are the same bits on every device. Headers are found by the compiler's own
 # list of what it read.
@@ -76,32 +95,36 @@ function(nearfield_compile_fatbin output source defines warp)
     VERBATIM)
 endfunction()
 
-# For tools/kernel_resources: the command that all modules share, then a line a module as above.
+# For tools/kernel_resources: the command that all modules share, then a line a module: its name, the
+# source, the definitions.
 function(nearfield_write_modules output)
-  string(JOIN "\n" lines ${NEARFIELD_KERNEL_MODULES})
-  file(CONFIGURE OUTPUT ${output} CONTENT "${NEARFIELD_CUDA_COMMAND}\n${lines}\n" @ONLY)
+  set(lines)
+  foreach(line IN LISTS NEARFIELD_KERNEL_MODULES)
+    nearfield_read_module("${line}" 32 "")
+    list(JOIN defines "," defines)
+    string(APPEND lines "${name}|${source}|${defines}\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${output} CONTENT "${NEARFIELD_CUDA_COMMAND}\n${lines}" @ONLY)
 endfunction()
 
 # Writes the table of modules() with the code of each, and makes the plugin depend on it.
-function(nearfield_embed_modules target folder suffix warps)
+function(nearfield_embed_modules target folder suffix warps order)
   set(table "// Made by cmake/kernels.cmake.\n#include <array>\n\n#include \"device/gpu/modules.hpp\"\n\n")
   set(rows)
   set(codes)
   set(count 0)
   foreach(line IN LISTS NEARFIELD_KERNEL_MODULES)
-    string(REPLACE "|" ";" fields "${line}")
-    string(REPLACE "," ";" fields "${fields}")
-    list(POP_FRONT fields name source)
     foreach(warp IN LISTS warps)
+      nearfield_read_module("${line}" ${warp} "${order}")
       set(symbol nearfield_module_${name}_${warp})
       set(code ${folder}/${name}_${warp}.${suffix})
       cmake_language(CALL nearfield_compile_${suffix} ${code} ${PROJECT_SOURCE_DIR}/src/${source}
-                     "${fields}" ${warp})
+                     "${defines}" ${warp})
       list(APPEND codes ${code})
       string(APPEND table "asm(\".pushsection .rodata\\n.balign 8\\n${symbol}:\\n"
              ".incbin \\\"${code}\\\"\\n${symbol}_end:\\n.popsection\\n\");\n"
              "extern const char ${symbol}[];\nextern const char ${symbol}_end[];\n")
-      string(APPEND rows "      Module{\"${name}\", ${warp}, {${symbol}, ${symbol}_end}},\n")
+      string(APPEND rows "      Module{\"${name}\", ${warp}, ${threads}, {${symbol}, ${symbol}_end}},\n")
       math(EXPR count "${count} + 1")
     endforeach()
   endforeach()
@@ -113,16 +136,24 @@ function(nearfield_embed_modules target folder suffix warps)
   target_sources(${target} PRIVATE ${folder}/modules.cpp ${codes})
 endfunction()
 
-function(nearfield_device_plugin name)
-  file(GLOB plugin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/gpu/${name}/*.cpp)
-  add_library(nearfield_${name} MODULE ${plugin_sources})
-  set_target_properties(nearfield_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
-                                                               ${PROJECT_BINARY_DIR})
-  target_compile_features(nearfield_${name} PRIVATE cxx_std_20)
-  target_compile_definitions(nearfield_${name} PRIVATE NEARFIELD_VERSION="${NEARFIELD_VERSION}")
-  target_include_directories(nearfield_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src
-                                                       ${PROJECT_SOURCE_DIR}/include)
-  target_link_libraries(nearfield_${name} PRIVATE nearfield_flags fmt::fmt-header-only)
+# nearfield_<kind>.so, in that folder.
+function(nearfield_device_plugin target kind folder)
+  file(GLOB plugin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/gpu/${kind}/*.cpp)
+  add_library(${target} MODULE ${plugin_sources})
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME nearfield_${kind}
+                                             LIBRARY_OUTPUT_DIRECTORY ${folder})
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_definitions(${target} PRIVATE NEARFIELD_VERSION="${NEARFIELD_VERSION}")
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src
+                                               ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target} PRIVATE nearfield_flags fmt::fmt-header-only)
+endfunction()
+
+function(nearfield_opencl_plugin target folder warps order)
+  nearfield_device_plugin(${target} opencl ${folder})
+  target_link_libraries(${target} PRIVATE ${NEARFIELD_OPENCL_LIBRARY})
+  target_include_directories(${target} SYSTEM PRIVATE ${NEARFIELD_OPENCL_INCLUDE})
+  nearfield_embed_modules(${target} ${folder}/kernels/opencl spv "${warps}" "${order}")
 endfunction()
 
 if(NEARFIELD_OPENCL)
@@ -136,10 +167,7 @@ if(NEARFIELD_OPENCL)
                         "opencl-clhpp-headers: install them, or build without: "
                         "-DNEARFIELD_OPENCL=OFF")
   endif()
-  nearfield_device_plugin(opencl)
-  target_link_libraries(nearfield_opencl PRIVATE ${NEARFIELD_OPENCL_LIBRARY})
-  target_include_directories(nearfield_opencl SYSTEM PRIVATE ${NEARFIELD_OPENCL_INCLUDE})
-  nearfield_embed_modules(nearfield_opencl ${PROJECT_BINARY_DIR}/kernels/opencl spv "8;16;32")
+  nearfield_opencl_plugin(nearfield_opencl ${PROJECT_BINARY_DIR} "8;16;32" "")
 endif()
 
 if(NEARFIELD_CUDA)
@@ -165,12 +193,12 @@ if(NEARFIELD_CUDA)
       -I${PROJECT_SOURCE_DIR}/include -I${NEARFIELD_GENERATED})
   nearfield_write_modules(${PROJECT_BINARY_DIR}/kernels/cuda/modules.txt)
 
-  nearfield_device_plugin(cuda)
+  nearfield_device_plugin(nearfield_cuda cuda ${PROJECT_BINARY_DIR})
   list(GET NEARFIELD_CUDA_ARCHITECTURES 0 oldest)
   target_compile_definitions(nearfield_cuda PRIVATE NEARFIELD_CUDA_OLDEST=${oldest})
   target_include_directories(nearfield_cuda SYSTEM PRIVATE ${NEARFIELD_CUDA_INCLUDE})
   # The runtime is this plugin's own: a program's may be another version of it.
   target_link_options(nearfield_cuda PRIVATE -Wl,--exclude-libs,ALL)
   target_link_libraries(nearfield_cuda PRIVATE ${NEARFIELD_CUDART} ${CMAKE_DL_LIBS} rt pthread)
-  nearfield_embed_modules(nearfield_cuda ${PROJECT_BINARY_DIR}/kernels/cuda fatbin "32")
+  nearfield_embed_modules(nearfield_cuda ${PROJECT_BINARY_DIR}/kernels/cuda fatbin "32" "")
 endif()

@@ -50,7 +50,7 @@ cudaError_t touch(const void* memory) {
 namespace nearfield::gpu {
 
 std::span<const Module> modules() {
-  static const std::array<Module, 2> all = {{{"first", 32, "a"}, {"second", 32, "b"}}};
+  static const std::array<Module, 2> all = {{{"first", 32, 64, "a"}, {"second", 32, 128, "b"}}};
   return all;
 }
 

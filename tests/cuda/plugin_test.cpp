@@ -92,7 +92,7 @@ TEST_F(CudaPluginTest, LeavesTheCallersCardCurrent) {
       const auto queue = device->make_queue(0);
       EXPECT_EQ(fake::runtime().current, callers);
       queue->fill(*buffer, 1);
-      queue->run({"first", "keys"}, {7, 3, 64}, {*buffer, std::uint64_t{5}, 2.5});
+      queue->run({"first", "keys"}, {7, 3}, {*buffer, std::uint64_t{5}, 2.5});
       queue->wait();
       EXPECT_EQ(fake::runtime().launches.back().card, 2);
       EXPECT_EQ(fake::runtime().current, callers);
@@ -109,12 +109,12 @@ TEST_F(CudaPluginTest, LaunchesWithItsArguments) {
   const auto device = plugin().open(0);
   const auto buffer = device->allocate(4);
   const auto queue = device->make_queue(0);
-  queue->run({"second", "keys"}, {7, 3, 64}, {std::uint64_t{5}, *buffer, *buffer});
+  queue->run({"second", "keys"}, {7, 3}, {std::uint64_t{5}, *buffer, *buffer});
   const fake::Launch& launch = fake::runtime().launches.back();
   EXPECT_EQ(launch.kernel, "keys");
   EXPECT_EQ(launch.grid.x, 7);
   EXPECT_EQ(launch.grid.y, 3);
-  EXPECT_EQ(launch.block.x, 64);
+  EXPECT_EQ(launch.block.x, 128);
   void* const memory = fake::runtime().memories.begin()->first;
   EXPECT_EQ(launch.arguments, (std::vector<void*>{reinterpret_cast<void*>(5), memory, memory}));
 }

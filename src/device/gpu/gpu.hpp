@@ -48,13 +48,12 @@ struct Kernel {
   std::string_view entry;
 };
 
-// Blocks, and threads of each: what the kernel was compiled for.
+// Blocks.
 struct Grid {
   static constexpr std::int64_t kMostY = 65535;  // CUDA's limit, held on every device
 
   std::int64_t x = 1;
   std::int64_t y = 1;
-  int threads = 1;
 };
 
 // A number, or a place in a buffer.
@@ -111,6 +110,8 @@ class Queue {
   virtual void write(Buffer& to, const void* from, const CopiedRows& rows) = 0;
   virtual void read(const Buffer& from, void* to, const CopiedRows& rows) = 0;
   virtual void fill(Buffer& to, std::uint8_t byte) = 0;
+  // Of a block of a module's kernels.
+  virtual int threads(std::string_view module) const = 0;
   virtual void run(const Kernel& kernel, const Grid& grid, std::span<const Argument> arguments) = 0;
   virtual void wait() = 0;
 

@@ -2,8 +2,9 @@
 // 2021, to SPIR-V. Every difference between the two is in this file.
 //
 // A warp has kWarp threads, which run together. CUDA's has 32; the SPIR-V modules are built for 8,
-// 16 and 32, and the device takes the widest that it has. A kernel is written for any of them, and
-// for any number of warps a block.
+// 16 and 32, and the device takes the widest that it has. A block has kThreads, a power of two: the
+// table in cmake/kernels.cmake says it of each module, to its kernels and, by way of the plugin, to
+// the host. A kernel is written for any of them, or says why not.
 //
 // Contraction is off in both (cmake/kernels.cmake): keys are the same bits as on a CPU.
 #pragma once
@@ -13,7 +14,7 @@
 #include <cuda_fp16.h>
 
 #define NEARFIELD_INLINE __device__ __forceinline__
-#define NEARFIELD_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+#define NEARFIELD_KERNEL extern "C" __global__ void __launch_bounds__(NEARFIELD_THREADS)
 #define NEARFIELD_GLOBAL            // of a pointer to the memory of the device
 #define NEARFIELD_SHARED            // of a pointer to the memory of a block
 #define NEARFIELD_BLOCK __shared__  // of a variable in the memory of a block
@@ -31,6 +32,8 @@ using f16 = __half;
 namespace device {
 
 constexpr u32 kWarp = 32;
+constexpr u32 kThreads = NEARFIELD_THREADS;  // of a block
+constexpr u32 kWarps = kThreads / kWarp;
 
 NEARFIELD_INLINE u32 thread() { return threadIdx.x; }
 NEARFIELD_INLINE u32 lane() { return threadIdx.x % kWarp; }
@@ -82,9 +85,9 @@ NEARFIELD_INLINE i32 dot_bytes(u32 a, u32 b, i32 sum) {
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
 #define NEARFIELD_INLINE inline __attribute__((always_inline))
-#define NEARFIELD_KERNEL(threads)                            \
+#define NEARFIELD_KERNEL                                     \
   __attribute__((intel_reqd_sub_group_size(NEARFIELD_WARP))) \
-  __attribute__((reqd_work_group_size(threads, 1, 1))) kernel void
+  __attribute__((reqd_work_group_size(NEARFIELD_THREADS, 1, 1))) kernel void
 #define NEARFIELD_GLOBAL __global
 #define NEARFIELD_SHARED __local
 #define NEARFIELD_BLOCK __local
@@ -109,14 +112,25 @@ using f16 = half;
 namespace device {
 
 constexpr u32 kWarp = NEARFIELD_WARP;
+constexpr u32 kThreads = NEARFIELD_THREADS;  // of a block
+constexpr u32 kWarps = kThreads / kWarp;
 
-NEARFIELD_INLINE u32 thread() { return static_cast<u32>(get_local_id(0)); }
 NEARFIELD_INLINE u32 lane() { return get_sub_group_local_id(); }
-NEARFIELD_INLINE u32 warp() { return get_sub_group_id(); }
-NEARFIELD_INLINE u32 block_x() { return static_cast<u32>(get_group_id(0)); }
-NEARFIELD_INLINE u32 block_y() { return static_cast<u32>(get_group_id(1)); }
 NEARFIELD_INLINE u32 blocks_x() { return static_cast<u32>(get_num_groups(0)); }
 NEARFIELD_INLINE u32 blocks_y() { return static_cast<u32>(get_num_groups(1)); }
+#if defined(NEARFIELD_SHUFFLED)
+// For tests: from the last to the first. A CPU runs the warps of a block one after the other, each
+// up to the next barrier: in their order, what reads what an earlier warp wrote would not miss it.
+NEARFIELD_INLINE u32 warp() { return kWarps - 1 - get_sub_group_id(); }
+NEARFIELD_INLINE u32 thread() { return warp() * kWarp + lane(); }
+NEARFIELD_INLINE u32 block_x() { return blocks_x() - 1 - static_cast<u32>(get_group_id(0)); }
+NEARFIELD_INLINE u32 block_y() { return blocks_y() - 1 - static_cast<u32>(get_group_id(1)); }
+#else
+NEARFIELD_INLINE u32 warp() { return get_sub_group_id(); }
+NEARFIELD_INLINE u32 thread() { return static_cast<u32>(get_local_id(0)); }
+NEARFIELD_INLINE u32 block_x() { return static_cast<u32>(get_group_id(0)); }
+NEARFIELD_INLINE u32 block_y() { return static_cast<u32>(get_group_id(1)); }
+#endif
 
 NEARFIELD_INLINE void sync() { work_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
 NEARFIELD_INLINE bool sync_any(bool of_this) {

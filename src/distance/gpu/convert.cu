@@ -4,8 +4,6 @@
 
 namespace nearfield::device {
 
-constexpr u32 kThreads = 128;
-
 // As DType; distance/gpu/product_step.cpp proves it.
 enum Stored : u32 { kF32 = 1, kF16 = 2, kU8 = 4, kI8 = 5 };
 
@@ -102,20 +100,20 @@ NEARFIELD_INLINE void convert_to_i8(const Rows& from, const ByteAdds& factors,
 
 }  // namespace nearfield::device
 
-NEARFIELD_KERNEL(128)
-to_f16(NEARFIELD_GLOBAL const nearfield::u8* from, nearfield::u64 from_stride, nearfield::u32 count,
-       nearfield::u32 width, nearfield::u32 stored, float scale, float norm_factor,
-       NEARFIELD_GLOBAL nearfield::u32* to, nearfield::u32 to_words, NEARFIELD_GLOBAL float* adds) {
+NEARFIELD_KERNEL to_f16(NEARFIELD_GLOBAL const nearfield::u8* from, nearfield::u64 from_stride,
+                        nearfield::u32 count, nearfield::u32 width, nearfield::u32 stored,
+                        float scale, float norm_factor, NEARFIELD_GLOBAL nearfield::u32* to,
+                        nearfield::u32 to_words, NEARFIELD_GLOBAL float* adds) {
   NEARFIELD_BLOCK float room[nearfield::device::kThreads];
   nearfield::device::convert_to_f16({from, from_stride, count, width, stored}, scale, norm_factor,
                                     to, to_words, adds, room);
 }
 
-NEARFIELD_KERNEL(128)
-to_i8(NEARFIELD_GLOBAL const nearfield::u8* from, nearfield::u64 from_stride, nearfield::u32 count,
-      nearfield::u32 width, nearfield::u32 stored, nearfield::u32 norm_factor,
-      nearfield::u32 sum_factor, nearfield::u32 offset, NEARFIELD_GLOBAL nearfield::u32* to,
-      nearfield::u32 to_words, NEARFIELD_GLOBAL nearfield::u32* adds) {
+NEARFIELD_KERNEL to_i8(NEARFIELD_GLOBAL const nearfield::u8* from, nearfield::u64 from_stride,
+                       nearfield::u32 count, nearfield::u32 width, nearfield::u32 stored,
+                       nearfield::u32 norm_factor, nearfield::u32 sum_factor, nearfield::u32 offset,
+                       NEARFIELD_GLOBAL nearfield::u32* to, nearfield::u32 to_words,
+                       NEARFIELD_GLOBAL nearfield::u32* adds) {
   NEARFIELD_BLOCK nearfield::u32 room[nearfield::device::kThreads];
   nearfield::device::convert_to_i8({from, from_stride, count, width, stored},
                                    {norm_factor, sum_factor, offset}, to, to_words, adds, room);

@@ -16,7 +16,6 @@ static_assert(static_cast<int>(DType::f64) == 0 && static_cast<int>(DType::f32) 
               static_cast<int>(DType::u8) == 4 && static_cast<int>(DType::i8) == 5 &&
               static_cast<int>(DType::bits) == 6);
 constexpr std::int64_t kSide = 16;  // keys of a block, both ways
-constexpr int kThreads = 256;
 constexpr std::int64_t kKeyBytes = sizeof(double);
 constexpr std::int64_t kBatchKeys = std::int64_t{8} << 20;
 constexpr gpu::TileSize kMost = {gpu::Grid::kMostY * kSide, std::int64_t{1} << 30};
@@ -49,8 +48,7 @@ class KeyWork final : public gpu::PairWork {
 
   void run(std::int64_t first, std::int64_t count) override {
     const auto queries = copy(queries_.slice(first, count));
-    queue_->run({module_, "keys"},
-                {divide_up(row_count_, kSide), divide_up(count, kSide), kThreads},
+    queue_->run({module_, "keys"}, {divide_up(row_count_, kSide), divide_up(count, kSide)},
                 {*queries, static_cast<std::uint64_t>(stride_of(queries_)),
                  static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(queries_.dtype()),
                  *row_tile_, static_cast<std::uint64_t>(stride_of(rows_)),

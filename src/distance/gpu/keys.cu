@@ -1,9 +1,9 @@
 // The definition of a key, on a device: any metric of metrics.def, any type. A new metric is one
 // more module of this file: -DNEARFIELD_METRIC=name.
 //
-// A block makes a square of keys, a thread each, from pieces of queries and rows in its memory,
-// which are decoded to float64 on the way there: a value is read from the device's memory once for
-// every kSide keys. Element i of a row goes to partial sum i mod 8, as on CPUs
+// A block makes a square of keys, a thread one or several, from pieces of queries and rows in its
+// memory, which are decoded to float64 on the way there: a value is read from the device's memory
+// once for every kSide keys. Element i of a row goes to partial sum i mod 8, as on CPUs
 // (distance/sum_tree.h).
 #include <nearfield/metric_kinds.hpp>
 
@@ -23,9 +23,10 @@ NEARFIELD_INLINE u64 population_count(u64 x) { return ones(x); }
 
 using M = NEARFIELD_METRIC;
 
-constexpr u32 kSide = 16;   // keys of a block, both ways
-constexpr u32 kPiece = 32;  // values of a row at a time
-constexpr u32 kThreads = kSide * kSide;
+constexpr u32 kSide = 16;                        // keys of a block, both ways
+constexpr u32 kPiece = 32;                       // values of a row at a time
+constexpr u32 kEach = kSide * kSide / kThreads;  // of a thread, in a column
+static_assert(kEach > 0 && kThreads % kSide == 0, "a thread has a key or several");
 
 // As DType; distance/gpu/device_keys.cpp proves it.
 enum Stored : u32 { kF64, kF32, kF16, kBf16, kU8, kI8, kBits };
@@ -96,39 +97,56 @@ NEARFIELD_INLINE void load_piece(const Rows& rows, u32 first, u32 at,
   }
 }
 
-NEARFIELD_INLINE void write_key(const Rows& queries, const Rows& rows, double p,
-                                NEARFIELD_GLOBAL double* keys,
-                                NEARFIELD_SHARED Number (*query_piece)[kPiece + 1],
-                                NEARFIELD_SHARED Number (*row_piece)[kPiece + 1]) {
+// Of a key.
+struct Partial {
+  Number sums[8 * M::sums];
+
+  NEARFIELD_INLINE void add_piece(const M& metric, NEARFIELD_SHARED const Number* query,
+                                  NEARFIELD_SHARED const Number* row) {
+    for (u32 i = 0; i < kPiece; i += 8) {
+#pragma unroll
+      for (u32 lane = 0; lane < 8; ++lane) {
+        Number own[M::sums];
+#pragma unroll
+        for (u32 s = 0; s < M::sums; ++s) own[s] = sums[8 * s + lane];
+        metric.template accumulate<Number>(own, query[i + lane], row[i + lane]);
+#pragma unroll
+        for (u32 s = 0; s < M::sums; ++s) sums[8 * s + lane] = own[s];
+      }
+    }
+  }
+
+  NEARFIELD_INLINE double key() const {
+    double all[8 * M::sums];
+#pragma unroll
+    for (u32 i = 0; i < 8 * M::sums; ++i) all[i] = static_cast<double>(sums[i]);
+    return key_from_sums<M>(all);
+  }
+};
+
+NEARFIELD_INLINE void write_keys(const Rows& queries, const Rows& rows, double p,
+                                 NEARFIELD_GLOBAL double* keys,
+                                 NEARFIELD_SHARED Number (*query_piece)[kPiece + 1],
+                                 NEARFIELD_SHARED Number (*row_piece)[kPiece + 1]) {
   const M metric = metric_with<M>(p, 0);
-  const u32 query = thread() / kSide;
+  const u32 query = thread() / kSide * kEach;
   const u32 row = thread() % kSide;
-  Number partial[8 * M::sums] = {};
+  Partial partial[kEach] = {};
   for (u32 at = 0; at < Read::count(rows.width); at += kPiece) {
     load_piece(queries, block_y() * kSide, at, query_piece);
     load_piece(rows, block_x() * kSide, at, row_piece);
     sync();
-    for (u32 i = 0; i < kPiece; i += 8) {
-#pragma unroll
-      for (u32 lane = 0; lane < 8; ++lane) {
-        Number sums[M::sums];
-#pragma unroll
-        for (u32 s = 0; s < M::sums; ++s) sums[s] = partial[8 * s + lane];
-        metric.template accumulate<Number>(sums, query_piece[query][i + lane],
-                                           row_piece[row][i + lane]);
-#pragma unroll
-        for (u32 s = 0; s < M::sums; ++s) partial[8 * s + lane] = sums[s];
-      }
+    for (u32 i = 0; i < kEach; ++i) {
+      partial[i].add_piece(metric, query_piece[query + i], row_piece[row]);
     }
     sync();
   }
-  double sums[8 * M::sums];
-#pragma unroll
-  for (u32 i = 0; i < 8 * M::sums; ++i) sums[i] = static_cast<double>(partial[i]);
-  const u32 query_at = block_y() * kSide + query;
   const u32 row_at = block_x() * kSide + row;
-  if (query_at < queries.count && row_at < rows.count) {
-    keys[static_cast<u64>(query_at) * rows.count + row_at] = key_from_sums<M>(sums);
+  for (u32 i = 0; i < kEach; ++i) {
+    const u32 query_at = block_y() * kSide + query + i;
+    if (query_at < queries.count && row_at < rows.count) {
+      keys[static_cast<u64>(query_at) * rows.count + row_at] = partial[i].key();
+    }
   }
 }
 
@@ -136,17 +154,16 @@ NEARFIELD_INLINE void write_key(const Rows& queries, const Rows& rows, double p,
 }  // namespace nearfield::device
 
 // Both are as wide, and may be of different types.
-NEARFIELD_KERNEL(256)
-keys(NEARFIELD_GLOBAL const nearfield::u8* queries, nearfield::u64 query_stride,
-     nearfield::u32 query_count, nearfield::u32 query_type,
-     NEARFIELD_GLOBAL const nearfield::u8* rows, nearfield::u64 row_stride,
-     nearfield::u32 row_count, nearfield::u32 row_type, nearfield::u32 width, double p,
-     NEARFIELD_GLOBAL double* found) {
+NEARFIELD_KERNEL keys(NEARFIELD_GLOBAL const nearfield::u8* queries, nearfield::u64 query_stride,
+                      nearfield::u32 query_count, nearfield::u32 query_type,
+                      NEARFIELD_GLOBAL const nearfield::u8* rows, nearfield::u64 row_stride,
+                      nearfield::u32 row_count, nearfield::u32 row_type, nearfield::u32 width,
+                      double p, NEARFIELD_GLOBAL double* found) {
   NEARFIELD_BLOCK nearfield::device::Number query_piece[nearfield::device::kSide]
                                                        [nearfield::device::kPiece + 1];
   NEARFIELD_BLOCK nearfield::device::Number row_piece[nearfield::device::kSide]
                                                      [nearfield::device::kPiece + 1];
-  nearfield::device::write_key({queries, query_stride, query_count, width, query_type},
-                               {rows, row_stride, row_count, width, row_type}, p, found,
-                               query_piece, row_piece);
+  nearfield::device::write_keys({queries, query_stride, query_count, width, query_type},
+                                {rows, row_stride, row_count, width, row_type}, p, found,
+                                query_piece, row_piece);
 }

@@ -26,7 +26,6 @@ using Written = WrittenOf<Value>::Type;
 
 // As in distance/gpu/product_step.hpp.
 constexpr u32 kTile = 128;
-constexpr u32 kThreads = 256;
 
 using TilePanel = Panel<Value, kTile>;
 using Word = TilePanel::Word;
@@ -35,11 +34,11 @@ using Word = TilePanel::Word;
 constexpr u32 kChunks = kTile * kPanelChunks / kThreads;
 
 // The part of a warp, in fragments: queries down, rows across.
-constexpr u32 kWarps = kThreads / kWarp;
 constexpr u32 kSide = kTile / kFragment;
 constexpr u32 kAcross = 2;
 constexpr u32 kDown = kSide * kSide / kWarps / kAcross;
 constexpr u32 kWarpsAcross = kSide / kAcross;
+static_assert(kWarps % kWarpsAcross == 0 && kDown > 0, "warps share the square");
 
 // Both panels, and later a fragment of sums a warp.
 constexpr u32 kSumsBytes = kWarps * kFragment * kFragment * sizeof(Sum);
@@ -179,12 +178,12 @@ NEARFIELD_INLINE void write_products(const Vectors& queries, const Vectors& rows
 }  // namespace nearfield::device
 
 // Of as many pieces each, at least one.
-NEARFIELD_KERNEL(256)
-product(NEARFIELD_GLOBAL const uint4* queries, nearfield::u32 query_count,
-        NEARFIELD_GLOBAL const nearfield::device::Written* query_adds,
-        NEARFIELD_GLOBAL const uint4* rows, nearfield::u32 row_count,
-        NEARFIELD_GLOBAL const nearfield::device::Written* row_adds, nearfield::u32 pieces,
-        nearfield::device::Written factor, NEARFIELD_GLOBAL nearfield::device::Written* found) {
+NEARFIELD_KERNEL product(NEARFIELD_GLOBAL const uint4* queries, nearfield::u32 query_count,
+                         NEARFIELD_GLOBAL const nearfield::device::Written* query_adds,
+                         NEARFIELD_GLOBAL const uint4* rows, nearfield::u32 row_count,
+                         NEARFIELD_GLOBAL const nearfield::device::Written* row_adds,
+                         nearfield::u32 pieces, nearfield::device::Written factor,
+                         NEARFIELD_GLOBAL nearfield::device::Written* found) {
   NEARFIELD_BLOCK uint4 memory[nearfield::device::kMemoryChunks];
   const nearfield::u32 stride = pieces * nearfield::device::kPanelChunks;
   nearfield::device::write_products({queries, stride, query_count, query_adds},

@@ -4,8 +4,6 @@
 namespace nearfield::device {
 namespace {
 
-constexpr u32 kThreads = 256;
-
 template <class T>
 NEARFIELD_INLINE void end_products(NEARFIELD_GLOBAL const T* query_adds, u32 query_count,
                                    NEARFIELD_GLOBAL const T* row_adds, u32 row_count, T factor,
@@ -20,18 +18,20 @@ NEARFIELD_INLINE void end_products(NEARFIELD_GLOBAL const T* query_adds, u32 que
 }  // namespace
 }  // namespace nearfield::device
 
-NEARFIELD_KERNEL(256)
-end_float_products(NEARFIELD_GLOBAL const float* query_adds, nearfield::u32 query_count,
-                   NEARFIELD_GLOBAL const float* row_adds, nearfield::u32 row_count, float factor,
-                   NEARFIELD_GLOBAL float* found) {
+NEARFIELD_KERNEL end_float_products(NEARFIELD_GLOBAL const float* query_adds,
+                                    nearfield::u32 query_count,
+                                    NEARFIELD_GLOBAL const float* row_adds,
+                                    nearfield::u32 row_count, float factor,
+                                    NEARFIELD_GLOBAL float* found) {
   nearfield::device::end_products<float>(query_adds, query_count, row_adds, row_count, factor,
                                          found);
 }
 
-NEARFIELD_KERNEL(256)
-end_byte_products(NEARFIELD_GLOBAL const nearfield::i32* query_adds, nearfield::u32 query_count,
-                  NEARFIELD_GLOBAL const nearfield::i32* row_adds, nearfield::u32 row_count,
-                  nearfield::i32 factor, NEARFIELD_GLOBAL nearfield::i32* found) {
+NEARFIELD_KERNEL end_byte_products(NEARFIELD_GLOBAL const nearfield::i32* query_adds,
+                                   nearfield::u32 query_count,
+                                   NEARFIELD_GLOBAL const nearfield::i32* row_adds,
+                                   nearfield::u32 row_count, nearfield::i32 factor,
+                                   NEARFIELD_GLOBAL nearfield::i32* found) {
   nearfield::device::end_products<nearfield::i32>(query_adds, query_count, row_adds, row_count,
                                                   factor, found);
 }

@@ -12,9 +12,6 @@ namespace {
 // convert.cu knows types by number.
 static_assert(static_cast<int>(DType::f32) == 1 && static_cast<int>(DType::f16) == 2 &&
               static_cast<int>(DType::u8) == 4 && static_cast<int>(DType::i8) == 5);
-constexpr int kConvertThreads = 128;
-constexpr int kProductThreads = 256;
-constexpr int kEndThreads = 256;
 constexpr std::int64_t kFoundBytes = 4;
 
 std::string_view module_of(ProductKind kind) {
@@ -83,7 +80,7 @@ ConvertedVectors ProductStep::convert(gpu::Device& device, gpu::Queue& queue, Ma
   converted.adds = device.allocate(vectors.rows() * kFoundBytes);
   queue.write(*converted.source, vectors.row(0),
               {vectors.rows(), bytes, vectors.stride_bytes(), bytes});
-  const gpu::Grid grid{padded, 1, kConvertThreads};
+  const gpu::Grid grid{padded, 1};
   const auto stride = static_cast<std::uint64_t>(bytes);
   const auto count = static_cast<std::uint32_t>(vectors.rows());
   const auto width = static_cast<std::uint32_t>(cols_);
@@ -108,8 +105,7 @@ void ProductStep::multiply(gpu::Queue& queue, const ConvertedVectors& queries,
   if (!multiply_by_library(queue, queries, rows, found)) {
     const std::int64_t pieces = padded_cols() * value_bytes(kind_) / kProductPieceBytes;
     queue.run({module_of(kind_), "product"},
-              {divide_up(rows.count, kProductTile), divide_up(queries.count, kProductTile),
-               kProductThreads},
+              {divide_up(rows.count, kProductTile), divide_up(queries.count, kProductTile)},
               {*queries.values, static_cast<std::uint32_t>(queries.count), *queries.adds,
                *rows.values, static_cast<std::uint32_t>(rows.count), *rows.adds,
                static_cast<std::uint32_t>(pieces), factor(), found});
@@ -143,8 +139,9 @@ bool ProductStep::multiply_by_library(gpu::Queue& queue, const ConvertedVectors&
 
 void end_products(gpu::Queue& queue, const ProductAdds& queries, const ProductAdds& rows,
                   bool bytes, const gpu::Argument& factor, const gpu::Buffer& found) {
-  queue.run({"product_adds", bytes ? "end_byte_products" : "end_float_products"},
-            {divide_up(queries.count * rows.count, kEndThreads), 1, kEndThreads},
+  const std::string_view module = "product_adds";
+  queue.run({module, bytes ? "end_byte_products" : "end_float_products"},
+            {divide_up(queries.count * rows.count, queue.threads(module)), 1},
             {queries.adds, static_cast<std::uint32_t>(queries.count), rows.adds,
              static_cast<std::uint32_t>(rows.count), factor, found});
 }

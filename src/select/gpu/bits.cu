@@ -6,14 +6,13 @@
 // random order that happens 3 + 2 ln(n / k) times in the mean, if k is the capacity; the rest of
 // the time is reading.
 //
-// -DNEARFIELD_CAPACITY, -DNEARFIELD_THREADS: the most that k can be, and how many hold them.
+// -DNEARFIELD_CAPACITY: the most that k can be, a multiple of the threads.
 #include "select/gpu/buffered_row.h"
 
 namespace nearfield::device {
 namespace {
 
 constexpr u32 kCapacity = NEARFIELD_CAPACITY;
-constexpr u32 kThreads = NEARFIELD_THREADS;
 constexpr u32 kEach = kCapacity / kThreads;
 
 // The first kCapacity so far, in order.
@@ -23,12 +22,12 @@ struct InRegisters {
 
   NEARFIELD_INLINE void merge(const RowBuffer& buffer) {
     const u32 mine = thread() * kEach;
-    sort_buffer<kCapacity, kThreads>(buffer);
+    sort_buffer<kCapacity>(buffer);
 #pragma unroll
     for (u32 i = 0; i < kEach; ++i) {
       first.at[i] = first_of(first.at[i], buffer.items[kCapacity - 1 - (mine + i)]);
     }
-    merge_bitonic<kThreads, kCapacity / 2>(first, buffer.items);
+    merge_bitonic<kCapacity / 2>(first, buffer.items);
 #pragma unroll
     for (u32 i = 0; i < kEach; ++i) {
       if (mine + i == k - 1) *buffer.last = first_of(first.at[i], kFirstNotSelected);
@@ -45,7 +44,7 @@ NEARFIELD_INLINE void select_first(const Source& source, const PartOfRow& part, 
   list.k = k;
 #pragma unroll
   for (u32 i = 0; i < kEach; ++i) list.first.at[i] = kNoItem;
-  const u32 merged = read_part<kCapacity, kThreads, InRegisters>(source, part, list, buffer);
+  const u32 merged = read_part<kCapacity, InRegisters>(source, part, list, buffer);
 #pragma unroll
   for (u32 i = 0; i < kEach; ++i) {
     const u32 place = thread() * kEach + i;
@@ -58,10 +57,10 @@ NEARFIELD_INLINE void select_first(const Source& source, const PartOfRow& part, 
 }  // namespace nearfield::device
 
 // values: rows of `count` of that kind; selected: k a part; merges: one a part.
-NEARFIELD_KERNEL(NEARFIELD_THREADS)
-bits(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfield::u32 count,
-     nearfield::u32 largest, nearfield::u32 k, NEARFIELD_GLOBAL nearfield::device::Item* selected,
-     NEARFIELD_GLOBAL nearfield::u32* merges) {
+NEARFIELD_KERNEL bits(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind,
+                      nearfield::u32 count, nearfield::u32 largest, nearfield::u32 k,
+                      NEARFIELD_GLOBAL nearfield::device::Item* selected,
+                      NEARFIELD_GLOBAL nearfield::u32* merges) {
   NEARFIELD_BLOCK nearfield::device::Item buffer[nearfield::device::kCapacity];
   NEARFIELD_BLOCK nearfield::u32 buffered;
   NEARFIELD_BLOCK nearfield::device::Item last;

@@ -6,15 +6,14 @@
 // many of the other list come before it. Every thread finds that for itself, where a merge path
 // would have it do so once for several items and then read them one after the other: here threads
 // side by side read and write items side by side, and most of the searching is in the memory of the
-// block. A merge moves the whole list, and k / 2048 of them only fill it: what is moved grows with
-// the square of k.
+// block. A merge moves the whole list, and k / kCapacity of them only fill it: what is moved grows
+// with the square of k.
 #include "select/gpu/buffered_row.h"
 
 namespace nearfield::device {
 namespace {
 
-constexpr u32 kCapacity = 2048;
-constexpr u32 kThreads = 256;
+constexpr u32 kCapacity = 8 * kThreads;
 
 // Of items in order.
 template <class Pointer>
@@ -38,7 +37,7 @@ struct InMemory {
 
   NEARFIELD_INLINE void merge(const RowBuffer& buffer) {
     const u32 added = *buffer.count < kCapacity ? *buffer.count : kCapacity;
-    sort_buffer<kCapacity, kThreads>(buffer);
+    sort_buffer<kCapacity>(buffer);
     for (u32 i = thread(); i < count; i += kThreads) {
       const Item item = first[i];
       const u32 place = i + count_before(item, buffer.items, added);
@@ -66,7 +65,7 @@ NEARFIELD_INLINE void select_first(const Source& source, u32 cols, u32 k,
                                    NEARFIELD_GLOBAL Item* selected, NEARFIELD_GLOBAL Item* spare,
                                    const RowBuffer& buffer) {
   InMemory list = {selected, spare, 0, k};
-  read_part<kCapacity, kThreads, InMemory>(source, {0, cols, block_x()}, list, buffer);
+  read_part<kCapacity, InMemory>(source, {0, cols, block_x()}, list, buffer);
   for (u32 i = thread(); i < k; i += kThreads) {
     selected[i] = i < list.count ? list.first[i] : kNoItem;
   }
@@ -76,11 +75,10 @@ NEARFIELD_INLINE void select_first(const Source& source, u32 cols, u32 k,
 }  // namespace nearfield::device
 
 // values: rows of `count` of that kind; selected, spare: k a row.
-NEARFIELD_KERNEL(256)
-bits_in_memory(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfield::u32 count,
-               nearfield::u32 largest, nearfield::u32 k,
-               NEARFIELD_GLOBAL nearfield::device::Item* selected,
-               NEARFIELD_GLOBAL nearfield::device::Item* spare) {
+NEARFIELD_KERNEL bits_in_memory(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind,
+                                nearfield::u32 count, nearfield::u32 largest, nearfield::u32 k,
+                                NEARFIELD_GLOBAL nearfield::device::Item* selected,
+                                NEARFIELD_GLOBAL nearfield::device::Item* spare) {
   NEARFIELD_BLOCK nearfield::device::Item buffer[nearfield::device::kCapacity];
   NEARFIELD_BLOCK nearfield::u32 buffered;
   NEARFIELD_BLOCK nearfield::device::Item last;

@@ -7,10 +7,8 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<CapacityModule, 4> kModules = {{{"bits_32", 32, 32},
-                                                     {"bits_128", 128, 128},
-                                                     {"bits_512", 512, 128},
-                                                     {"bits_2048", 2048, 512}}};
+constexpr std::array<CapacityModule, 4> kModules = {
+    {{"bits_32", 32}, {"bits_128", 128}, {"bits_512", 512}, {"bits_2048", 2048}}};
 constexpr std::int64_t kCountBytes = sizeof(std::uint32_t);
 
 }  // namespace
@@ -33,10 +31,10 @@ void run_bits(const SelectJob& job, Scratch& scratch) {
   if (parts > 1) {
     found = scratch.emplace_back(job.device.allocate(rows * parts * k * kItemBytes)).get();
   }
-  job.queue.run({module.name, "bits"}, {rows, parts, module.threads},
+  job.queue.run({module.name, "bits"}, {rows, parts},
                 {job.values, kSourceFloats, count, std::uint32_t{largest}, first, *found, merges});
   if (parts > 1) {
-    job.queue.run({module.name, "bits"}, {rows, 1, module.threads},
+    job.queue.run({module.name, "bits"}, {rows, 1},
                   {*found, kSourceItems, static_cast<std::uint32_t>(parts * k), std::uint32_t{0},
                    first, job.items, merges});
   }

@@ -11,22 +11,20 @@ struct Slot {
 };
 
 // totals: one a warp. All threads of the block come here.
-template <u32 kThreads>
 NEARFIELD_INLINE Slot slot_in_order(bool has, NEARFIELD_SHARED u32* totals) {
   const u32 who = ballot(has);
   sync();  // of those before, all have read
   if (lane() == 0) totals[warp()] = ones(who);
   sync();
   Slot slot = {ones(who & ((1U << lane()) - 1)), 0};
-  for (u32 w = 0; w < kThreads / kWarp; ++w) {
+  for (u32 w = 0; w < kWarps; ++w) {
     if (w < warp()) slot.own += totals[w];
     slot.all += totals[w];
   }
   return slot;
 }
 
-// The sum of those of the threads before this one; kThreads is a power of two, `sums` has as many.
-template <u32 kThreads>
+// The sum of those of the threads before this one; `sums` has as many.
 NEARFIELD_INLINE u32 sum_before(u32 of_this, NEARFIELD_SHARED u32* sums) {
   u32 sum = of_this;
   for (u32 step = 1; step < kThreads; step *= 2) {

@@ -6,12 +6,14 @@ namespace nearfield {
 namespace {
 
 constexpr std::array<CapacityModule, 3> kModules = {
-    {{"block_select_32", 32, 0}, {"block_select_128", 128, 0}, {"block_select_1024", 1024, 0}}};
+    {{"block_select_32", 32}, {"block_select_128", 128}, {"block_select_1024", 1024}}};
 
 }  // namespace
 
 std::int64_t scratch_bytes_block_select(const SelectShape& /*shape*/) { return 0; }
 
-void run_block_select(const SelectJob& job, Scratch& /*scratch*/) { run_warps(job, kModules, 1); }
+void run_block_select(const SelectJob& job, Scratch& /*scratch*/) {
+  run_warps(job, module_for(kModules, job.shape.k), 1);
+}
 
 }  // namespace nearfield

@@ -20,7 +20,7 @@ struct Items {
 
 // The items of the thread whose number differs by kMask. `exchange` has room for those of the
 // block.
-template <u32 kThreads, u32 kMask, u32 kEach>
+template <u32 kMask, u32 kEach>
 NEARFIELD_INLINE Items<kEach> items_of_other(const Items<kEach>& items,
                                              NEARFIELD_SHARED Item* exchange) {
   Items<kEach> others;
@@ -40,7 +40,7 @@ NEARFIELD_INLINE Items<kEach> items_of_other(const Items<kEach>& items,
 }
 
 // Items whose places differ by kStride are put in order, where blocks of twice that are bitonic.
-template <u32 kThreads, u32 kStride, u32 kEach>
+template <u32 kStride, u32 kEach>
 NEARFIELD_INLINE void separate(Items<kEach>& items, NEARFIELD_SHARED Item* exchange) {
   if constexpr (kStride < kEach) {
 #pragma unroll
@@ -55,7 +55,7 @@ NEARFIELD_INLINE void separate(Items<kEach>& items, NEARFIELD_SHARED Item* excha
   } else {
     constexpr u32 kMask = kStride / kEach;
     const bool lower = (thread() & kMask) == 0;
-    const Items<kEach> others = items_of_other<kThreads, kMask>(items, exchange);
+    const Items<kEach> others = items_of_other<kMask>(items, exchange);
 #pragma unroll
     for (u32 i = 0; i < kEach; ++i) {
       items.at[i] =
@@ -65,7 +65,7 @@ NEARFIELD_INLINE void separate(Items<kEach>& items, NEARFIELD_SHARED Item* excha
 }
 
 // The same with the mirror image in blocks of 2 * kHalf, where each half is in order.
-template <u32 kThreads, u32 kHalf, u32 kEach>
+template <u32 kHalf, u32 kEach>
 NEARFIELD_INLINE void separate_mirrored(Items<kEach>& items, NEARFIELD_SHARED Item* exchange) {
   if constexpr (kHalf < kEach) {
 #pragma unroll
@@ -80,7 +80,7 @@ NEARFIELD_INLINE void separate_mirrored(Items<kEach>& items, NEARFIELD_SHARED It
   } else {
     constexpr u32 kMask = 2 * kHalf / kEach - 1;
     const bool lower = (thread() & (kHalf / kEach)) == 0;
-    const Items<kEach> others = items_of_other<kThreads, kMask>(items, exchange);
+    const Items<kEach> others = items_of_other<kMask>(items, exchange);
 #pragma unroll
     for (u32 i = 0; i < kEach; ++i) {
       const Item other = others.at[kEach - 1 - i];
@@ -90,34 +90,34 @@ NEARFIELD_INLINE void separate_mirrored(Items<kEach>& items, NEARFIELD_SHARED It
 }
 
 // Puts bitonic blocks of 2 * kStride in order.
-template <u32 kThreads, u32 kStride, u32 kEach>
+template <u32 kStride, u32 kEach>
 NEARFIELD_INLINE void merge_bitonic(Items<kEach>& items, NEARFIELD_SHARED Item* exchange) {
   if constexpr (kStride > 0) {
-    separate<kThreads, kStride>(items, exchange);
-    merge_bitonic<kThreads, kStride / 2>(items, exchange);
+    separate<kStride>(items, exchange);
+    merge_bitonic<kStride / 2>(items, exchange);
   }
 }
 
 // All items of the block.
-template <u32 kThreads, u32 kHalf = 1, u32 kEach>
+template <u32 kHalf = 1, u32 kEach>
 NEARFIELD_INLINE void sort_block(Items<kEach>& items, NEARFIELD_SHARED Item* exchange) {
   if constexpr (kHalf < kThreads * kEach) {
-    separate_mirrored<kThreads, kHalf>(items, exchange);
-    merge_bitonic<kThreads, kHalf / 2>(items, exchange);
-    sort_block<kThreads, kHalf * 2>(items, exchange);
+    separate_mirrored<kHalf>(items, exchange);
+    merge_bitonic<kHalf / 2>(items, exchange);
+    sort_block<kHalf * 2>(items, exchange);
   }
 }
 
 // The first of both, which are in order, in order.
-template <u32 kThreads, u32 kEach>
+template <u32 kEach>
 NEARFIELD_INLINE void merge_sorted(Items<kEach>& first, const Items<kEach>& added,
                                    NEARFIELD_SHARED Item* exchange) {
-  const Items<kEach> mirrored = items_of_other<kThreads, kThreads - 1>(added, exchange);
+  const Items<kEach> mirrored = items_of_other<kThreads - 1>(added, exchange);
 #pragma unroll
   for (u32 i = 0; i < kEach; ++i) {
     first.at[i] = first_of(first.at[i], mirrored.at[kEach - 1 - i]);
   }
-  merge_bitonic<kThreads, kThreads * kEach / 2>(first, exchange);
+  merge_bitonic<kThreads * kEach / 2>(first, exchange);
 }
 
 }  // namespace nearfield::device

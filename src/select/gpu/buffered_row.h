@@ -14,7 +14,7 @@ struct RowBuffer {
 };
 
 // The buffer in order, in registers and in its own memory.
-template <u32 kCapacity, u32 kThreads>
+template <u32 kCapacity>
 NEARFIELD_INLINE void sort_buffer(const RowBuffer& buffer) {
   constexpr u32 kEach = kCapacity / kThreads;
   const u32 count = *buffer.count;  // or more have tried
@@ -22,7 +22,7 @@ NEARFIELD_INLINE void sort_buffer(const RowBuffer& buffer) {
   Items<kEach> added;
 #pragma unroll
   for (u32 i = 0; i < kEach; ++i) added.at[i] = mine + i < count ? buffer.items[mine + i] : kNoItem;
-  sort_block<kThreads>(added, buffer.items);
+  sort_block(added, buffer.items);
   sync();
 #pragma unroll
   for (u32 i = 0; i < kEach; ++i) buffer.items[mine + i] = added.at[i];
@@ -35,7 +35,7 @@ constexpr u32 kReads = 4;
 // Every item of the part that may be among the first has been merged into the list by
 // `list.merge(buffer)`, which all threads call, and which empties the buffer and says what is last.
 // Returns how often that was.
-template <u32 kCapacity, u32 kThreads, class List>
+template <u32 kCapacity, class List>
 NEARFIELD_INLINE u32 read_part(const Source& source, const PartOfRow& part, List& list,
                                const RowBuffer& buffer) {
   if (thread() == 0) {

@@ -11,7 +11,6 @@ namespace nearfield {
 struct CapacityModule {
   const char* name;
   std::int64_t capacity;
-  int threads;  // of a block; 0 where that goes by the width of a warp
 };
 
 // The smallest that takes k; the last takes the selector's most.

@@ -6,9 +6,9 @@
 namespace nearfield {
 namespace {
 
-// Blocks of 256 that share a row: each of its threads has some items to copy.
-std::int64_t blocks_for(std::int64_t count) {
-  return std::clamp<std::int64_t>(divide_up(count, 256 * 8), 1, 1024);
+// Blocks that share a row: each of their threads has some items to copy.
+std::int64_t blocks_for(std::int64_t count, const gpu::Queue& queue) {
+  return std::clamp<std::int64_t>(divide_up(count, queue.threads("full_sort") * 8), 1, 1024);
 }
 
 }  // namespace
@@ -24,12 +24,11 @@ void run_full_sort(const SelectJob& job, Scratch& scratch) {
   const gpu::Buffer& starts = place_rows(of_all, scratch);
   const gpu::Buffer& items = *scratch.emplace_back(job.device.allocate(rows * cols * kItemBytes));
   const gpu::Buffer& spare = *scratch.emplace_back(job.device.allocate(rows * cols * kItemBytes));
-  job.queue.run({"full_sort", "make_items"}, {rows, blocks_for(cols), 256},
+  job.queue.run({"full_sort", "make_items"}, {rows, blocks_for(cols, job.queue)},
                 {job.values, kSourceFloats, count, std::uint32_t{largest}, items});
   // They are in the order of their places: the keys are all that is left to sort by.
-  job.queue.run({"sort_rows", "sort_rows"}, {rows, 1, 128},
-                {items, spare, starts, std::uint32_t{32}});
-  job.queue.run({"full_sort", "take_first"}, {rows, blocks_for(k), 256},
+  job.queue.run({"sort_rows", "sort_rows"}, {rows, 1}, {items, spare, starts, std::uint32_t{32}});
+  job.queue.run({"full_sort", "take_first"}, {rows, blocks_for(k, job.queue)},
                 {items, count, static_cast<std::uint32_t>(k), job.items});
 }
 

@@ -11,7 +11,8 @@
 namespace nearfield::device {
 namespace {
 
-constexpr u32 kThreads = 32;
+static_assert(kThreads <= 32, "the host has room for so many queues");
+
 constexpr u32 kFirstLevel = 8;
 constexpr u32 kBuffer = 16;
 // Reads in flight a thread: they are issued before the first of their values is looked at.
@@ -109,11 +110,10 @@ NEARFIELD_INLINE void queue_row(const Source& source, u32 count, Queue queue) {
 }  // namespace
 }  // namespace nearfield::device
 
-// values: rows of `count` of that kind; queues: 32 of `length` a row.
-NEARFIELD_KERNEL(32)
-merge_queue(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfield::u32 count,
-            nearfield::u32 largest, nearfield::u32 length,
-            NEARFIELD_GLOBAL nearfield::device::Item* queues) {
+// values: rows of `count` of that kind; queues: kThreads of `length` a row.
+NEARFIELD_KERNEL merge_queue(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind,
+                             nearfield::u32 count, nearfield::u32 largest, nearfield::u32 length,
+                             NEARFIELD_GLOBAL nearfield::device::Item* queues) {
   NEARFIELD_BLOCK nearfield::device::Item
       buffers[nearfield::device::kBuffer * nearfield::device::kThreads];
   const nearfield::u64 row = nearfield::device::block_x();

@@ -6,9 +6,10 @@
 namespace nearfield {
 namespace {
 
-// As merge_queue.cu has them.
-constexpr std::int64_t kQueues = 32;  // a row
-constexpr std::int64_t kShortest = 16;
+constexpr gpu::Kernel kKernel = {"merge_queue", "merge_queue"};
+// Of a row: one a thread of merge_queue.cu, or more than it has.
+constexpr std::int64_t kMostQueues = 32;
+constexpr std::int64_t kShortest = 16;  // as there
 
 std::int64_t length_of_queues(std::int64_t k) {
   return std::max(kShortest,
@@ -18,7 +19,7 @@ std::int64_t length_of_queues(std::int64_t k) {
 }  // namespace
 
 std::int64_t scratch_bytes_merge_queue(const SelectShape& shape) {
-  return shape.rows * kQueues * length_of_queues(shape.k) * kItemBytes;
+  return shape.rows * kMostQueues * length_of_queues(shape.k) * kItemBytes;
 }
 
 void run_merge_queue(const SelectJob& job, Scratch& scratch) {
@@ -26,10 +27,10 @@ void run_merge_queue(const SelectJob& job, Scratch& scratch) {
   const std::int64_t length = length_of_queues(k);
   const gpu::Buffer& queues =
       *scratch.emplace_back(job.device.allocate(scratch_bytes_merge_queue(job.shape)));
-  job.queue.run({"merge_queue", "merge_queue"}, {rows, 1, static_cast<int>(kQueues)},
+  job.queue.run(kKernel, {rows, 1},
                 {job.values, kSourceFloats, static_cast<std::uint32_t>(cols),
                  std::uint32_t{largest}, static_cast<std::uint32_t>(length), queues});
-  sort_partially(job, queues, kSourceItems, kQueues * length, false);
+  sort_partially(job, queues, kSourceItems, job.queue.threads(kKernel.module) * length, false);
 }
 
 }  // namespace nearfield

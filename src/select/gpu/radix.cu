@@ -17,9 +17,9 @@ struct Threshold {
 
 namespace {
 
-constexpr u32 kThreads = 256;
-constexpr u32 kDigits = 256;  // values of a digit, one a thread
-static_assert(kThreads == kDigits);
+constexpr u32 kDigits = 256;  // values of a digit
+constexpr u32 kEach = kDigits / kThreads;
+static_assert(kEach > 0, "a thread has a digit or several");
 
 struct Counting {
   NEARFIELD_SHARED u32* counts;  // kDigits
@@ -32,7 +32,8 @@ struct Counting {
 // Counts the digits at `shift` of keys that begin with those above it.
 NEARFIELD_INLINE void count_digits(const Source& source, u32 count, u32 shift, u32 key,
                                    NEARFIELD_SHARED u32* counts) {
-  counts[thread()] = 0;
+#pragma unroll
+  for (u32 i = 0; i < kEach; ++i) counts[i * kThreads + thread()] = 0;
   sync();
   for (u32 i = thread(); i < count; i += kThreads) {
     const u32 own = source.key(i);
@@ -43,6 +44,40 @@ NEARFIELD_INLINE void count_digits(const Source& source, u32 count, u32 shift, u
   sync();
 }
 
+// Of keys that begin with the same: the digit of the one wanted, how many have it, and in place of
+// which is wanted how many come before. Returns which was: the last, where there are fewer numbers.
+NEARFIELD_INLINE u32 find_digit(u32 wanted, const Counting& shared) {
+  u32 own[kEach];
+  u32 sum = 0;
+#pragma unroll
+  for (u32 i = 0; i < kEach; ++i) {
+    own[i] = shared.counts[thread() * kEach + i];
+    sum += own[i];
+  }
+  u32 before = sum_before(sum, shared.sums);
+  // The last thread knows how many numbers there are.
+  if (thread() == kThreads - 1) {
+    const u32 all = before + sum;
+    *shared.wanted = wanted < all ? wanted : all;
+    *shared.key = 0;
+    *shared.equal = 0;
+  }
+  sync();
+  wanted = *shared.wanted;
+  sync();
+#pragma unroll
+  for (u32 i = 0; i < kEach; ++i) {
+    if (before < wanted && wanted <= before + own[i]) {
+      *shared.key = thread() * kEach + i;
+      *shared.equal = own[i];
+      *shared.wanted = before;
+    }
+    before += own[i];
+  }
+  sync();
+  return wanted;
+}
+
 NEARFIELD_INLINE void find_threshold(const Source& source, u32 count, u32 k,
                                      NEARFIELD_GLOBAL Threshold* found, const Counting& shared) {
   u32 key = 0;
@@ -51,24 +86,7 @@ NEARFIELD_INLINE void find_threshold(const Source& source, u32 count, u32 k,
   u32 below = 0;
   for (i32 shift = 24; shift >= 0; shift -= 8) {
     count_digits(source, count, static_cast<u32>(shift), key, shared.counts);
-    const u32 own = shared.counts[thread()];
-    const u32 before = sum_before<kThreads>(own, shared.sums);
-    // The last thread knows how many numbers there are: the last of them is as far as it goes.
-    if (thread() == kThreads - 1) {
-      const u32 all = before + own;
-      *shared.wanted = wanted < all ? wanted : all;
-      *shared.key = 0;
-      *shared.equal = 0;
-    }
-    sync();
-    wanted = *shared.wanted;
-    sync();
-    if (before < wanted && wanted <= before + own) {
-      *shared.key = thread();
-      *shared.equal = own;
-      *shared.wanted = before;
-    }
-    sync();
+    wanted = find_digit(wanted, shared);
     key |= *shared.key << shift;
     equal = *shared.equal;
     if (wanted != 0) {
@@ -93,9 +111,9 @@ NEARFIELD_INLINE void gather_items(const Source& source, u32 count,
     const u32 i = at + thread();
     const u32 key = i >= at && i < count ? source.key(i) : kNoKey;
     const bool is_equal = key == last && key != kNoKey;
-    const Slot among_equal = slot_in_order<kThreads>(is_equal, totals);
+    const Slot among_equal = slot_in_order(is_equal, totals);
     const bool takes = key < last || (is_equal && equal + among_equal.own < most_equal);
-    const Slot slot = slot_in_order<kThreads>(takes, totals);
+    const Slot slot = slot_in_order(takes, totals);
     if (takes) items[taken + slot.own] = source.at(i);
     taken += slot.all;
     equal += among_equal.all;
@@ -108,10 +126,9 @@ NEARFIELD_INLINE void gather_items(const Source& source, u32 count,
 
 // values: rows of `count` of that kind; found: one a row. Where a row has fewer than k numbers, of
 // its last.
-NEARFIELD_KERNEL(256)
-radix_threshold(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfield::u32 count,
-                nearfield::u32 largest, nearfield::u32 k,
-                NEARFIELD_GLOBAL nearfield::device::Threshold* found) {
+NEARFIELD_KERNEL radix_threshold(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind,
+                                 nearfield::u32 count, nearfield::u32 largest, nearfield::u32 k,
+                                 NEARFIELD_GLOBAL nearfield::device::Threshold* found) {
   NEARFIELD_BLOCK nearfield::u32 counts[nearfield::device::kDigits];
   NEARFIELD_BLOCK nearfield::u32 sums[nearfield::device::kThreads];
   NEARFIELD_BLOCK nearfield::u32 of_all[3];
@@ -121,11 +138,11 @@ radix_threshold(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfi
 }
 
 // starts: where the items of a row begin.
-NEARFIELD_KERNEL(256)
-gather(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfield::u32 count,
-       nearfield::u32 largest, NEARFIELD_GLOBAL const nearfield::device::Threshold* thresholds,
-       nearfield::u32 all_equal, NEARFIELD_GLOBAL const nearfield::u64* starts,
-       NEARFIELD_GLOBAL nearfield::device::Item* items) {
+NEARFIELD_KERNEL gather(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind,
+                        nearfield::u32 count, nearfield::u32 largest,
+                        NEARFIELD_GLOBAL const nearfield::device::Threshold* thresholds,
+                        nearfield::u32 all_equal, NEARFIELD_GLOBAL const nearfield::u64* starts,
+                        NEARFIELD_GLOBAL nearfield::device::Item* items) {
   NEARFIELD_BLOCK nearfield::u32 totals[nearfield::device::kThreads];
   nearfield::device::gather_items(nearfield::device::source_of_block(values, kind, count, largest),
                                   count, thresholds, all_equal,

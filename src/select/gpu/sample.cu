@@ -12,13 +12,13 @@
 namespace nearfield::device {
 namespace {
 
+constexpr u32 log2_of(u32 x) { return x > 1 ? 1 + log2_of(x / 2) : 0; }
+
 constexpr u32 kStages = NEARFIELD_STAGES;
-constexpr u32 kThreads = 256;
 constexpr u32 kEach = 8;
 constexpr u32 kSample = kThreads * kEach;  // and the most that is sorted instead
 constexpr u32 kBuckets = kThreads;
-constexpr u32 kLevels = 8;
-static_assert(1U << kLevels == kBuckets);
+constexpr u32 kLevels = log2_of(kBuckets);
 // Reads in flight a thread.
 constexpr u32 kReads = 4;
 constexpr u32 kTile = kReads * kThreads;
@@ -136,7 +136,7 @@ NEARFIELD_INLINE Bucket find_bucket(Question& question, Item splitter, const Blo
   count_buckets(question, block);
   block.exchange[thread()] = splitter;  // the end of bucket t, of thread t
   const u32 own = block.counts[thread()];
-  const u32 before = sum_before<kThreads>(own, block.totals);
+  const u32 before = sum_before(own, block.totals);
   if (thread() == kThreads - 1) {
     const u32 all = before + own;
     *block.found = {question.wanted < all ? question.wanted : all, 0, 0};
@@ -170,7 +170,7 @@ NEARFIELD_INLINE u32 write_between(const Tile& tile, Item begin, Item end,
   sync();
   u32 slot = 0;
   u32 all = 0;
-  for (u32 w = 0; w < kThreads / kWarp; ++w) {
+  for (u32 w = 0; w < kWarps; ++w) {
     if (w < warp()) slot += totals[w];
     all += totals[w];
   }
@@ -233,7 +233,7 @@ NEARFIELD_INLINE void select_first(const Question& row, NEARFIELD_GLOBAL Item* s
   u32 taken = 0;
   for (u32 round = 0;; ++round) {
     Items<kEach> items = load(question, round);
-    sort_block<kThreads>(items, block.exchange);
+    sort_block(items, block.exchange);
     if (question.count <= kSample) {
       if (kStages == 1) {
         write_first(items, question.wanted, selected + taken);
@@ -258,10 +258,10 @@ NEARFIELD_INLINE void select_first(const Question& row, NEARFIELD_GLOBAL Item* s
 
 // values: rows of `count` of that kind; spare: as many items; selected: k a row, of which only
 // those of numbers are written.
-NEARFIELD_KERNEL(256)
-sample(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfield::u32 count,
-       nearfield::u32 largest, nearfield::u32 k, NEARFIELD_GLOBAL nearfield::device::Item* spare,
-       NEARFIELD_GLOBAL nearfield::device::Item* selected) {
+NEARFIELD_KERNEL sample(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind,
+                        nearfield::u32 count, nearfield::u32 largest, nearfield::u32 k,
+                        NEARFIELD_GLOBAL nearfield::device::Item* spare,
+                        NEARFIELD_GLOBAL nearfield::device::Item* selected) {
   NEARFIELD_BLOCK nearfield::device::Item exchange[nearfield::device::kSample];
   NEARFIELD_BLOCK nearfield::device::Item tree[nearfield::device::kBuckets];
   NEARFIELD_BLOCK nearfield::u32 counts[nearfield::device::kBuckets];

@@ -254,7 +254,7 @@ class DeviceSelection {
     std::vector<DeviceThreshold> found(static_cast<std::size_t>(tile.rows));
     const auto k = static_cast<std::uint32_t>(std::min(kept_, tile.cols));
     thresholds_ = opened_.device.allocate(tile.rows * kThresholdBytes);
-    queue_->run({"radix", "radix_threshold"}, {tile.rows, 1, 256},
+    queue_->run({"radix", "radix_threshold"}, {tile.rows, 1},
                 {values, kind(), static_cast<std::uint32_t>(tile.cols),
                  std::uint32_t{options_.largest}, k, *thresholds_});
     queue_->read(*thresholds_, found.data());
@@ -269,7 +269,7 @@ class DeviceSelection {
     const auto items =
         opened_.device.allocate(static_cast<std::int64_t>(starts.back()) * kItemBytes);
     queue_->write(*begins, starts.data());
-    queue_->run({"radix", "gather"}, {tile.rows, 1, 256},
+    queue_->run({"radix", "gather"}, {tile.rows, 1},
                 {values, kind(), static_cast<std::uint32_t>(tile.cols),
                  std::uint32_t{options_.largest}, *thresholds_, std::uint32_t{1}, *begins, *items});
     queue_->read(*items, found.data());

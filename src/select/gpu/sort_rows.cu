@@ -6,8 +6,6 @@
 namespace nearfield::device {
 namespace {
 
-constexpr u32 kThreads = 128;
-constexpr u32 kWarps = kThreads / kWarp;
 constexpr u32 kDigits = 256;
 constexpr u32 kNoDigit = kDigits;
 
@@ -85,10 +83,10 @@ NEARFIELD_INLINE void sort_by_digit(NEARFIELD_GLOBAL const Item* from, NEARFIELD
 // By the bits from `first_bit` on, a multiple of 8 of which the rest is an even number of digits,
 // so that the last pass leaves them in `items`. Row r begins at starts[r] and ends at starts[r +
 // 1].
-NEARFIELD_KERNEL(128)
-sort_rows(NEARFIELD_GLOBAL nearfield::device::Item* items,
-          NEARFIELD_GLOBAL nearfield::device::Item* spare,
-          NEARFIELD_GLOBAL const nearfield::u64* starts, nearfield::u32 first_bit) {
+NEARFIELD_KERNEL sort_rows(NEARFIELD_GLOBAL nearfield::device::Item* items,
+                           NEARFIELD_GLOBAL nearfield::device::Item* spare,
+                           NEARFIELD_GLOBAL const nearfield::u64* starts,
+                           nearfield::u32 first_bit) {
   NEARFIELD_BLOCK nearfield::u32 places[nearfield::device::kDigits];
   NEARFIELD_BLOCK nearfield::u32 counts[nearfield::device::kWarps * nearfield::device::kDigits];
   const nearfield::device::Digits digits = {places, counts};

@@ -6,8 +6,6 @@
 namespace nearfield::device {
 namespace {
 
-constexpr u32 kThreads = 128;
-constexpr u32 kWarps = kThreads / kWarp;
 // Reads in flight a thread.
 constexpr u32 kReads = 8;
 
@@ -59,10 +57,9 @@ NEARFIELD_INLINE void select_two(const Source& source, const PartOfRow& part, u3
 }  // namespace nearfield::device
 
 // values: rows of `count` of that kind; selected: k a part, 1 or 2.
-NEARFIELD_KERNEL(128)
-two_nearest(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfield::u32 count,
-            nearfield::u32 largest, nearfield::u32 k,
-            NEARFIELD_GLOBAL nearfield::device::Item* selected) {
+NEARFIELD_KERNEL two_nearest(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind,
+                             nearfield::u32 count, nearfield::u32 largest, nearfield::u32 k,
+                             NEARFIELD_GLOBAL nearfield::device::Item* selected) {
   NEARFIELD_BLOCK nearfield::device::Item firsts[nearfield::device::kWarps];
   NEARFIELD_BLOCK nearfield::device::Item seconds[nearfield::device::kWarps];
   nearfield::device::select_two(nearfield::device::source_of_block(values, kind, count, largest),

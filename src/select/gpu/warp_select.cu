@@ -6,7 +6,7 @@
 // front. When that one, too, comes before the k-th, the thread has no room for more: the queues of
 // all threads of the warp are sorted and merged into the warp queue.
 //
-// -DNEARFIELD_CAPACITY: the most that k can be. -DNEARFIELD_WARPS_A_ROW: 1 or 4.
+// -DNEARFIELD_CAPACITY: the most that k can be. -DNEARFIELD_WARPS_A_ROW: 1, or those of a block.
 #include "select/gpu/warp_sort.h"
 
 namespace nearfield::device {
@@ -14,8 +14,8 @@ namespace {
 
 constexpr u32 kCapacity = NEARFIELD_CAPACITY;
 constexpr u32 kWarpsARow = NEARFIELD_WARPS_A_ROW;
-constexpr u32 kWarps = 4;  // of a block
-constexpr u32 kRows = kWarps / kWarpsARow;
+constexpr u32 kRows = kWarps / kWarpsARow;  // of a block
+static_assert(kRows > 0 && kWarps % kWarpsARow == 0);
 constexpr u32 kEach = kCapacity / kWarp;
 // Of a thread: as Johnson et al. have them, but powers of two.
 constexpr u32 kQueue = kCapacity <= 32 ? 2 : kCapacity <= 128 ? 4 : 8;
@@ -134,10 +134,9 @@ NEARFIELD_INLINE void select_row(const Source& source, u32 count, u32 k,
 }  // namespace nearfield::device
 
 // values: `rows` of `count` of that kind; selected: k a row.
-NEARFIELD_KERNEL(nearfield::device::kWarps* nearfield::device::kWarp)
-warp_select(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind, nearfield::u32 rows,
-            nearfield::u32 count, nearfield::u32 largest, nearfield::u32 k,
-            NEARFIELD_GLOBAL nearfield::device::Item* selected) {
+NEARFIELD_KERNEL warp_select(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind,
+                             nearfield::u32 rows, nearfield::u32 count, nearfield::u32 largest,
+                             nearfield::u32 k, NEARFIELD_GLOBAL nearfield::device::Item* selected) {
   NEARFIELD_BLOCK nearfield::device::Item handed[nearfield::device::kHanded];
   const nearfield::u64 row =
       static_cast<nearfield::u64>(nearfield::device::block_x()) * nearfield::device::kRows +

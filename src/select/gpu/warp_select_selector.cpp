@@ -7,18 +7,14 @@
 namespace nearfield {
 namespace {
 
-constexpr int kWarps = 4;  // of a block, as warp_select.cu has it
 constexpr std::array<CapacityModule, 3> kModules = {
-    {{"warp_select_32", 32, 0}, {"warp_select_128", 128, 0}, {"warp_select_1024", 1024, 0}}};
+    {{"warp_select_32", 32}, {"warp_select_128", 128}, {"warp_select_1024", 1024}}};
 
 }  // namespace
 
-void run_warps(const SelectJob& job, std::span<const CapacityModule> modules,
-               std::int64_t rows_a_block) {
+void run_warps(const SelectJob& job, const CapacityModule& module, std::int64_t rows_a_block) {
   const auto [rows, cols, k, largest] = job.shape;
-  const CapacityModule& module = module_for(modules, k);
-  job.queue.run({module.name, "warp_select"},
-                {divide_up(rows, rows_a_block), 1, kWarps * job.device.facts().warp},
+  job.queue.run({module.name, "warp_select"}, {divide_up(rows, rows_a_block), 1},
                 {job.values, kSourceFloats, static_cast<std::uint32_t>(rows),
                  static_cast<std::uint32_t>(cols), std::uint32_t{largest},
                  static_cast<std::uint32_t>(k), job.items});
@@ -27,7 +23,8 @@ void run_warps(const SelectJob& job, std::span<const CapacityModule> modules,
 std::int64_t scratch_bytes_warp_select(const SelectShape& /*shape*/) { return 0; }
 
 void run_warp_select(const SelectJob& job, Scratch& /*scratch*/) {
-  run_warps(job, kModules, kWarps);
+  const CapacityModule& module = module_for(kModules, job.shape.k);
+  run_warps(job, module, job.queue.threads(module.name) / job.device.facts().warp);
 }
 
 }  // namespace nearfield

@@ -3,9 +3,11 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "device/gpu/open.hpp"
 
@@ -22,13 +24,16 @@ class EveryModuleWasRun final : public ::testing::Environment {
   void TearDown() override {
     if (device().empty() || GTEST_FLAG_GET(filter) != "*") return;
     const gpu::Opened opened = gpu::open_device(device());
+    const auto queue = opened.device.make_queue(0);
     int used = 0;
+    std::set<int> threads;
     for (const gpu::ModuleUse& module : opened.device.module_uses()) {
       EXPECT_TRUE(module.used) << "no kernel of " << module.name << " was run";
       used += module.used ? 1 : 0;
+      threads.insert(queue->threads(module.name));
     }
-    std::cout << fmt::format("{}: {} modules of kernels were run, in warps of {}\n", opened.id,
-                             used, opened.device.facts().warp)
+    std::cout << fmt::format("{}: {} modules of kernels were run, in warps of {}, blocks of {}\n",
+                             opened.id, used, opened.device.facts().warp, fmt::join(threads, ", "))
               << std::flush;
   }
 };

@@ -118,7 +118,7 @@ TEST_F(DeviceSelectors, TakeLongRows) {
 }
 
 // The mean of how often bits merges its buffer on a row in random order, k being the capacity.
-double mean_merges(const Context& context, std::int64_t k, int threads, std::int64_t cols) {
+double mean_merges(const Context& context, std::int64_t k, std::int64_t cols) {
   constexpr std::int64_t kRows = 16;
   Random random(10);
   std::vector<float> values;
@@ -137,7 +137,7 @@ double mean_merges(const Context& context, std::int64_t k, int threads, std::int
   const auto items = device.allocate(kRows * k * kItemBytes);
   const auto counts = device.allocate(kRows * 4);
   queue->write(*on_device, values.data());
-  queue->run({"bits_" + std::to_string(k), "bits"}, {kRows, 1, threads},
+  queue->run({"bits_" + std::to_string(k), "bits"}, {kRows, 1},
              {*on_device, kSourceFloats, static_cast<std::uint32_t>(cols), std::uint32_t{0},
               static_cast<std::uint32_t>(k), *items, *counts});
   std::vector<std::uint32_t> merges(kRows);
@@ -150,13 +150,12 @@ double mean_merges(const Context& context, std::int64_t k, int threads, std::int
 TEST_F(DeviceSelectors, BitsMergesAsSeldomAsProven) {
   struct Case {
     std::int64_t k;
-    int threads;
     std::int64_t cols;
   };
-  for (const auto& [k, threads, cols] : {Case{32, 32, 16'384}, Case{128, 128, 32'768},
-                                         Case{512, 128, 32'768}, Case{2048, 512, 65'536}}) {
+  for (const auto& [k, cols] :
+       {Case{32, 16'384}, Case{128, 32'768}, Case{512, 32'768}, Case{2048, 65'536}}) {
     const double bound = 3 + 2 * std::log(static_cast<double>(cols) / static_cast<double>(k));
-    const double mean = mean_merges(context_, k, threads, cols);
+    const double mean = mean_merges(context_, k, cols);
     RecordProperty("merges_" + std::to_string(k), std::to_string(mean));
     EXPECT_LE(mean, bound) << "k " << k;
     EXPECT_GE(mean, bound / 2) << "k " << k << ": too few to be true";

@@ -132,15 +132,9 @@ class Kernels {
 
  private:
   static cudaLibrary_t load(std::string_view name) {
-    const auto all = modules();
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const Module& module) { return module.name == name; });
-    if (found == all.end()) {
-      throw Error(ErrorCode::unsupported, fmt::format("there is no module {} of kernels", name));
-    }
     cudaLibrary_t library = nullptr;
-    check(::cudaLibraryLoadData(&library, found->code.data(), nullptr, nullptr, 0, nullptr, nullptr,
-                                0),
+    check(::cudaLibraryLoadData(&library, find_module(name, kWarp).code.data(), nullptr, nullptr, 0,
+                                nullptr, nullptr, 0),
           [&] { return fmt::format("the kernels of {}", name); });
     return library;
   }
@@ -196,11 +190,13 @@ class CudaQueue final : public Queue {
           [&] { return fmt::format("to fill {} bytes", to.bytes()); });
   }
 
+  int threads(std::string_view module) const override { return find_module(module, kWarp).threads; }
+
   void run(const Kernel& kernel, const Grid& grid, std::span<const Argument> arguments) override {
     const CurrentDevice current(ordinal_);
     check(launch(kernel, grid, arguments), [&] {
       return fmt::format("to run {} of {} on {} x {} blocks of {}", kernel.entry, kernel.module,
-                         grid.x, grid.y, grid.threads);
+                         grid.x, grid.y, threads(kernel.module));
     });
   }
 
@@ -255,8 +251,8 @@ class CudaQueue final : public Queue {
     }
     return ::cudaLaunchKernel(Kernels::instance().find(kernel),
                               dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), 1),
-                              dim3(static_cast<unsigned>(grid.threads), 1, 1), places.data(), 0,
-                              stream_);
+                              dim3(static_cast<unsigned>(threads(kernel.module)), 1, 1),
+                              places.data(), 0, stream_);
   }
 
   int ordinal_;

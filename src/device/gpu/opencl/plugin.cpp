@@ -74,6 +74,8 @@ class Kernels {
     return all;
   }
 
+  int threads(std::string_view module) const { return find_module(module, warp_).threads; }
+
   // One of the caller's own: arguments are a kernel's state.
   cl::Kernel make(const Kernel& kernel) {
     const std::lock_guard lock(mutex_);
@@ -86,15 +88,8 @@ class Kernels {
 
  private:
   cl::Program build(std::string_view name) const {
-    const auto all = modules();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Module& module) {
-      return module.name == name && module.warp == warp_;
-    });
-    if (found == all.end()) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("there is no module {} of kernels for warps of {}", name, warp_));
-    }
-    const std::vector<char> code(found->code.begin(), found->code.end());
+    const Module& module = find_module(name, warp_);
+    const std::vector<char> code(module.code.begin(), module.code.end());
     cl::Program program(context_, code);
     try {
       program.build();
@@ -139,9 +134,11 @@ class OpenClQueue final : public Queue {
     });
   }
 
+  int threads(std::string_view module) const override { return kernels_.threads(module); }
+
   void run(const Kernel& kernel, const Grid& grid, std::span<const Argument> arguments) override {
     with_errors(fmt::format("to run {} of {} on {} x {} blocks of {}", kernel.entry, kernel.module,
-                            grid.x, grid.y, grid.threads),
+                            grid.x, grid.y, threads(kernel.module)),
                 [&] { enqueue(kernel, grid, arguments); });
   }
 
@@ -185,11 +182,11 @@ class OpenClQueue final : public Queue {
         call.setArg(i++, argument.value().size(), argument.value().data());
       }
     }
-    const auto threads = static_cast<std::size_t>(grid.threads);
+    const auto width = static_cast<std::size_t>(threads(kernel.module));
     queue_.enqueueNDRangeKernel(
         call, cl::NullRange,
-        cl::NDRange(static_cast<std::size_t>(grid.x) * threads, static_cast<std::size_t>(grid.y)),
-        cl::NDRange(threads, 1));
+        cl::NDRange(static_cast<std::size_t>(grid.x) * width, static_cast<std::size_t>(grid.y)),
+        cl::NDRange(width, 1));
   }
 
   cl::CommandQueue queue_;
