@@ -55,7 +55,8 @@ JsonObject plan_json(const Plan& plan) {
       .add("pairs", plan.pairs)
       .add("result_bytes", plan.result_bytes)
       .add("working_bytes", plan.working_bytes)
-      .add("filter_row_bytes", plan.filter_row_bytes);
+      .add("filter_row_bytes", plan.filter_row_bytes)
+      .add("note", plan.note);
   return json;
 }
 

@@ -5,6 +5,7 @@
 #include <nearfield/convert.hpp>
 #include <nearfield/cursor.hpp>
 #include <nearfield/device.hpp>
+#include <nearfield/device_array.hpp>
 #include <nearfield/error.hpp>
 #include <nearfield/eval.hpp>
 #include <nearfield/files.hpp>

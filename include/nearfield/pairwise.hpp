@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <nearfield/context.hpp>
+#include <nearfield/device_array.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 #include <nearfield/stats.hpp>
@@ -36,8 +37,9 @@ struct Pairwise {
 
 // Both as wide; types may differ as in a search. The same bits on every ISA and device. A vector
 // that holds a NaN or an infinity has NaN distances; a pair of others whose sum overflows is
-// infinitely far.
-Pairwise pairwise(MatrixView queries, MatrixView rows, const PairwiseOptions& options = {},
+// infinitely far. Either may be in the memory of the device that the context names, and is not
+// copied then, except, within the device, packed bits that are no whole words of 64.
+Pairwise pairwise(const AnyRows& queries, const AnyRows& rows, const PairwiseOptions& options = {},
                   const Context& context = {});
 
 }  // namespace nearfield

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <nearfield/context.hpp>
+#include <nearfield/device_array.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/stats.hpp>
 
@@ -20,7 +21,10 @@ namespace nearfield {
 // any number of columns: one row of 10^8 values is usual here.
 class ValuesView {
  public:
-  // stride is in bytes; 0 means rows lie close to each other.
+  // stride is in bytes; 0 means rows lie close to each other. Data and stride must be multiples of
+  // the element size.
+  ValuesView(const void* data, DType dtype, std::int64_t rows, std::int64_t cols,
+             std::int64_t stride_bytes = 0);
   ValuesView(const float* data, std::int64_t rows, std::int64_t cols,
              std::int64_t stride_bytes = 0);
   ValuesView(const double* data, std::int64_t rows, std::int64_t cols,
@@ -33,12 +37,10 @@ class ValuesView {
   DType dtype() const { return dtype_; }
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
+  std::int64_t stride_bytes() const { return stride_; }
   const std::byte* row(std::int64_t i) const { return data_ + i * stride_; }
 
  private:
-  ValuesView(const void* data, DType dtype, std::int64_t rows, std::int64_t cols,
-             std::int64_t stride_bytes);
-
   const std::byte* data_;
   std::int64_t rows_;
   std::int64_t cols_;
@@ -97,5 +99,9 @@ struct Selected {
 // sorted, and on rows of some thousand values that are all equal or in order.
 Selected select_k(ValuesView values, const SelectOptions& options = {},
                   const Context& context = {});
+
+// Of f32 or f64 in the memory of the device that the context names. Not copied, unless rows lie
+// apart, and then within the device.
+Selected select_k(const DeviceArray& values, const SelectOptions& options, const Context& context);
 
 }  // namespace nearfield

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class DLPackArray(Protocol):
     """An array of a library that speaks DLPack, such as torch."""
 
-    def __dlpack__(self) -> object: ...
+    def __dlpack__(self, *, stream: int | None = None) -> object: ...
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
@@ -81,6 +81,6 @@ def _from_dlpack(name: str, given: DLPackArray) -> HostArray:
 
 def _on_a_device(name: str, device: str) -> UnsupportedError:
     return UnsupportedError(
-        f"{name} is in the memory of {device}, and arrays are read from that of the host, so far: "
+        f"{name} is in the memory of {device}, and is to be in that of the host here: "
         f"copy it to the host, as in {name}.cpu() or cupy.asnumpy({name})"
     )

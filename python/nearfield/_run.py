@@ -27,6 +27,7 @@ def running(
     progress: Progress = None,
     device: str | None = None,
     device_memory_limit: int | str | None = None,
+    stream: int = 0,
 ) -> Iterator[_core.Run]:
     """What one call of the engine runs under; the copies are made before."""
     report = _callable(progress)
@@ -40,6 +41,7 @@ def running(
         None
         if device_memory_limit is None
         else byte_count("device_memory_limit", device_memory_limit),
+        stream,
     )
     try:
         yield run

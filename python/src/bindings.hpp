@@ -16,6 +16,7 @@ inline std::string text(const nb::bytes& path) { return {path.c_str(), path.size
 void bind_errors(nb::module_& module);
 void bind_info(nb::module_& module);
 void bind_rows(nb::module_& module);
+void bind_device_arrays(nb::module_& module);
 void bind_filter(nb::module_& module);
 void bind_running(nb::module_& module);
 void bind_run(nb::module_& module);

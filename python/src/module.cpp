@@ -5,6 +5,7 @@ NB_MODULE(_core, module) {
   bind_errors(module);
   bind_info(module);
   bind_rows(module);
+  bind_device_arrays(module);
   bind_filter(module);
   bind_running(module);
   bind_run(module);

@@ -15,8 +15,10 @@
 namespace nearfield::python {
 namespace {
 
-MatrixView view_of(const Rows& rows) {
-  const auto view = rows.source().in_memory();
+// Rows, or a DeviceArray.
+AnyRows view_of(nb::handle rows) {
+  if (nb::isinstance<DeviceArray>(rows)) return nb::cast<DeviceArray>(rows);
+  const auto view = nb::cast<const Rows&>(rows).source().in_memory();
   if (!view) {
     throw Error(ErrorCode::unsupported,
                 "pairwise takes rows in memory, and this file is read in pieces: pass what "
@@ -25,11 +27,11 @@ MatrixView view_of(const Rows& rows) {
   return *view;
 }
 
-nb::tuple run_pairwise(const Rows& queries, const Rows& base, std::string_view metric, bool keys,
+nb::tuple run_pairwise(nb::handle queries, nb::handle base, std::string_view metric, bool keys,
                        const Run& run) {
   const PairwiseOptions options{.metric = parse_metric(metric), .keys = keys};
-  const MatrixView wanted = view_of(queries);
-  const MatrixView rows = view_of(base);
+  const AnyRows wanted = view_of(queries);
+  const AnyRows rows = view_of(base);
   Pairwise table = run_call(
       run, [&](const Context& context) { return pairwise(wanted, rows, options, context); });
   const auto shape = {table.queries, table.rows};

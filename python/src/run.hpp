@@ -27,7 +27,7 @@ class Run {
  public:
   Run(int threads, std::optional<std::string> isa, std::optional<std::int64_t> memory_limit,
       std::optional<double> timeout_seconds, nb::object progress, std::string device,
-      std::optional<std::int64_t> device_memory_limit);
+      std::optional<std::int64_t> device_memory_limit, std::uintptr_t stream);
 
   Context context() const { return context_; }
   const nb::object& progress() const { return progress_; }

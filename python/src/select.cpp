@@ -19,23 +19,20 @@ using Ids = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 
 // Of float32 or float64.
 ValuesView view_of(const Array& values) {
-  const auto rows = static_cast<std::int64_t>(values.shape(0));
-  const auto cols = static_cast<std::int64_t>(values.shape(1));
-  if (values.dtype() == nb::dtype<float>()) {
-    return {static_cast<const float*>(values.data()), rows, cols, row_stride(values)};
-  }
-  return {static_cast<const double*>(values.data()), rows, cols, row_stride(values)};
+  return {values.data(), values.dtype() == nb::dtype<float>() ? DType::f32 : DType::f64,
+          static_cast<std::int64_t>(values.shape(0)), static_cast<std::int64_t>(values.shape(1)),
+          row_stride(values)};
 }
 
-nb::tuple run_select_k(const Array& values, std::int64_t k, bool largest, bool sorted,
+template <class Values>
+nb::tuple run_select_k(const Values& values, std::int64_t k, bool largest, bool sorted,
                        const std::optional<Ids>& ids, const Run& run) {
   SelectOptions options{.k = k, .largest = largest, .sorted = sorted};
   if (ids) {
     options.ids = {ids->data(), ids->size()};
   }
-  const ValuesView view = view_of(values);
   Selected found =
-      run_call(run, [&](const Context& context) { return select_k(view, options, context); });
+      run_call(run, [&](const Context& context) { return select_k(values, options, context); });
   const auto shape = {found.rows, found.k};
   return nb::make_tuple(take(std::move(found.ids), shape), take(std::move(found.values), shape),
                         take(std::move(found.counts)), to_python(found.stats));
@@ -44,8 +41,14 @@ nb::tuple run_select_k(const Array& values, std::int64_t k, bool largest, bool s
 }  // namespace
 
 void bind_select(nb::module_& module) {
-  module.def("select_k", run_select_k, nb::arg("values"), nb::arg("k"), nb::arg("largest"),
-             nb::arg("sorted"), nb::arg("ids").none(), nb::arg("run"));
+  const auto bind = [&](auto call) {
+    module.def("select_k", call, nb::arg("values"), nb::arg("k"), nb::arg("largest"),
+               nb::arg("sorted"), nb::arg("ids").none(), nb::arg("run"));
+  };
+  bind(run_select_k<DeviceArray>);
+  bind([](const Array& values, std::int64_t k, bool largest, bool sorted,
+          const std::optional<Ids>& ids,
+          const Run& run) { return run_select_k(view_of(values), k, largest, sorted, ids, run); });
 }
 
 }  // namespace nearfield::python

@@ -78,15 +78,19 @@ void check_ids(std::span<const std::int64_t> ids, std::int64_t rows) {
   }
 }
 
+void fail_unused_bits(std::int64_t row, std::string_view what, std::int64_t cols) {
+  fail(ErrorCode::invalid_argument,
+       "row {} of the {} has bits set beyond its {}: clear them, or pack with the least "
+       "significant bit first (numpy: bitorder=\"little\")",
+       row, what, cols);
+}
+
 void check_rows(MatrixView rows, std::int64_t first, std::string_view what, bool check_finite) {
   if (rows.dtype() == DType::bits && rows.cols() % 8 != 0) {
     const std::int64_t last = row_bytes(DType::bits, rows.cols()) - 1;
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       if (std::to_integer<int>(rows.row(i)[last]) >> (rows.cols() % 8) != 0) {
-        fail(ErrorCode::invalid_argument,
-             "row {} of the {} has bits set beyond its {}: clear them, or pack with the least "
-             "significant bit first (numpy: bitorder=\"little\")",
-             first + i, what, rows.cols());
+        fail_unused_bits(first + i, what, rows.cols());
       }
     }
   }

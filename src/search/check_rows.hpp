@@ -26,4 +26,7 @@ void check_ids(std::span<const std::int64_t> ids, std::int64_t rows);
 // first row, `what` names the matrix in the message.
 void check_rows(MatrixView rows, std::int64_t first, std::string_view what, bool check_finite);
 
+// The error of a row that has them.
+[[noreturn]] void fail_unused_bits(std::int64_t row, std::string_view what, std::int64_t cols);
+
 }  // namespace nearfield

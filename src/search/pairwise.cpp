@@ -15,6 +15,7 @@
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
+#include "device/placed.hpp"
 #include "distance/device_keys.hpp"
 #include "distance/kernels.hpp"
 #include "search/check_rows.hpp"
@@ -32,11 +33,15 @@ constexpr std::int64_t kWorkerBytes = 4096;
 
 class PairwiseKeys {
  public:
-  PairwiseKeys(MatrixView queries, MatrixView rows, const PairwiseOptions& options,
+  PairwiseKeys(const AnyRows& queries, const AnyRows& rows, const PairwiseOptions& options,
                const Context& context)
-      : queries_(queries), rows_(rows), options_(options), context_(context) {
-    check_matrices(MatrixRows(queries), MatrixRows(rows), options.metric);
+      : placed_queries_(place_rows(queries, context, "queries")),
+        placed_rows_(place_rows(rows, context, "rows")),
+        options_(options),
+        context_(context) {
+    check_matrices(MatrixRows(queries_), MatrixRows(rows_), options.metric);
     make_plan();
+    if (on_device(context)) choose_device();
   }
 
   const Plan& plan() const { return plan_; }
@@ -45,13 +50,13 @@ class PairwiseKeys {
     const DefaultFloats floats;
     Monitor monitor(context_, plan_.pairs);
     monitor.check();
-    check_rows(queries_, 0, "queries", false);
-    check_rows(rows_, 0, "rows", false);
+    check_unused_bits(placed_queries_, "queries", monitor);
+    check_unused_bits(placed_rows_, "rows", monitor);
     fill(result_.values, plan_.pairs, 0.0, monitor);
-    if (on_device(context_)) {
-      plan_.device = device_keys(queries_, rows_, options_.metric, kDeviceTimes * keys_per_task(),
-                                 context_, monitor, result_.values.data());
-      plan_.kernel = kernel_name(plan_.device);
+    if (plan_.device != kCpu) {
+      plan_.note =
+          device_keys(placed_queries_, placed_rows_, options_.metric,
+                      kDeviceTimes * keys_per_task(), context_, monitor, result_.values.data());
     } else {
       run_on_cpu(monitor);
     }
@@ -89,6 +94,23 @@ class PairwiseKeys {
     }
   }
 
+  // The one of the context, unless keys cannot be had there.
+  void choose_device() {
+    const KeyDevice device = key_device(context_);
+    if (device.has_float64) {
+      plan_.device = device.id;
+      plan_.kernel = kernel_name(device.id);
+      return;
+    }
+    if (placed_queries_.on_device || placed_rows_.on_device) {
+      fail(ErrorCode::unsupported,
+           "keys are float64, which {} lacks, and the CPU does not read its memory: copy the "
+           "arrays to the host",
+           device.id);
+    }
+    plan_.note = fmt::format("on the CPU: keys are float64, which {} lacks", device.id);
+  }
+
   std::int64_t keys_per_task() const {
     const double cost =
         value_cost(options_.metric) * static_cast<double>(std::max<std::int64_t>(rows_.cols(), 1));
@@ -122,13 +144,13 @@ class PairwiseKeys {
   // As searches have it: a vector that is not finite has no distance, and a finite pair whose sum
   // cannot be ordered is infinitely far.
   void settle_not_finite(const Monitor& monitor) {
-    const std::vector<char> rows = finite(rows_, monitor);
-    const std::vector<char> queries = finite(queries_, monitor);
+    const std::vector<bool> rows = finite(placed_rows_, monitor);
+    const std::vector<bool> queries = finite(placed_queries_, monitor);
     for (std::int64_t query = 0; query < queries_.rows(); ++query) {
       double* const keys = result_.values.data() + query * rows_.rows();
       for (std::size_t row = 0; row < rows.size(); ++row) {
         if (std::isfinite(keys[row])) continue;
-        const bool both = queries[static_cast<std::size_t>(query)] != 0 && rows[row] != 0;
+        const bool both = queries[static_cast<std::size_t>(query)] && rows[row];
         if (!both) {
           keys[row] = std::numeric_limits<double>::quiet_NaN();
         } else if (std::isnan(keys[row])) {
@@ -139,15 +161,31 @@ class PairwiseKeys {
     }
   }
 
-  static std::vector<char> finite(MatrixView rows, const Monitor& monitor) {
-    std::vector<char> all(static_cast<std::size_t>(rows.rows()));
+  std::vector<bool> finite(const PlacedRows& placed, const Monitor& monitor) const {
+    const MatrixView rows = placed.view;
+    std::vector<bool> all(static_cast<std::size_t>(rows.rows()), true);
+    const bool always =
+        rows.dtype() == DType::u8 || rows.dtype() == DType::i8 || rows.dtype() == DType::bits;
+    if (always) return all;
+    if (placed.on_device) {
+      all = device_flaws(placed, context_, monitor);
+      all.flip();
+      return all;
+    }
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i % 64 == 0) monitor.check();
-      const bool is_finite =
-          row_is_finite(rows.dtype(), rows.row(static_cast<std::int64_t>(i)), rows.cols());
-      all[i] = is_finite ? 1 : 0;
+      all[i] = row_is_finite(rows.dtype(), rows.row(static_cast<std::int64_t>(i)), rows.cols());
     }
     return all;
+  }
+
+  void check_unused_bits(const PlacedRows& placed, std::string_view what,
+                         const Monitor& monitor) const {
+    if (!placed.on_device) return check_rows(placed.view, 0, what, false);
+    if (placed.view.dtype() != DType::bits) return;
+    const std::vector<bool> flawed = device_flaws(placed, context_, monitor);
+    const auto first = std::find(flawed.begin(), flawed.end(), true);
+    if (first != flawed.end()) fail_unused_bits(first - flawed.begin(), what, placed.view.cols());
   }
 
   void report(const Monitor& monitor) {
@@ -160,8 +198,11 @@ class PairwiseKeys {
     }
   }
 
-  const MatrixView queries_;
-  const MatrixView rows_;
+  const PlacedRows placed_queries_;
+  const PlacedRows placed_rows_;
+  // For their shapes: on a device they are not read here.
+  const MatrixView queries_ = placed_queries_.view;
+  const MatrixView rows_ = placed_rows_.view;
   const PairwiseOptions& options_;
   const Context& context_;
   Plan plan_;
@@ -170,7 +211,7 @@ class PairwiseKeys {
 
 }  // namespace
 
-Pairwise pairwise(MatrixView queries, MatrixView rows, const PairwiseOptions& options,
+Pairwise pairwise(const AnyRows& queries, const AnyRows& rows, const PairwiseOptions& options,
                   const Context& context) {
   PairwiseKeys work(queries, rows, options, context);
   return with_memory_errors(work.plan(), "pass fewer queries at a time",

@@ -257,10 +257,17 @@ Selected select_k(ValuesView values, const SelectOptions& options, const Context
   check_arguments(values, options);
   // Also where it is not used: a wrong number of threads is one on a device too.
   resolve_threads(context.threads);
-  if (on_device(context)) return select_on_device(values, options, context);
+  if (on_device(context)) return select_on_device({values}, options, context);
   Selection selection(values, options, context);
   return with_memory_errors(selection.plan(), "pass fewer rows at a time or a smaller k",
                             [&] { return selection.run(); });
+}
+
+Selected select_k(const DeviceArray& values, const SelectOptions& options, const Context& context) {
+  const PlacedValues placed = place_values(values, context);
+  check_arguments(placed.view, options);
+  resolve_threads(context.threads);
+  return select_on_device(placed, options, context);
 }
 
 }  // namespace nearfield

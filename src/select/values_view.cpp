@@ -40,6 +40,10 @@ ValuesView::ValuesView(const void* data, DType dtype, std::int64_t rows, std::in
          to_string(dtype), used, element, stride_bytes);
   }
   checked_mul(rows, stride_, "bytes of the values");
+  if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(element) != 0) {
+    fail(ErrorCode::invalid_argument, "values of {} start at a multiple of {} bytes: copy them",
+         to_string(dtype), element);
+  }
   if (data == nullptr && rows > 0 && cols > 0) {
     fail(ErrorCode::invalid_argument, "null data for {} rows x {} columns", rows, cols);
   }

@@ -34,23 +34,54 @@ CUresult set_context(CUcontext context) {
   return CUDA_SUCCESS;
 }
 
-// Memory of a card is touched while that card is current.
-cudaError_t touch(const void* memory) {
-  for (const auto& [begin, card] : runtime().memories) {
+// The allocation that a place is in, or null.
+void* allocation_of(const void* memory) {
+  for (const auto& [begin, size] : runtime().sizes) {
     const auto* const first = static_cast<const std::byte*>(begin);
-    if (memory < first || memory >= first + runtime().sizes[begin]) continue;
-    return card == runtime().current ? cudaSuccess : cudaErrorInvalidDevice;
+    if (memory >= first && memory < first + size) return begin;
   }
-  return cudaErrorInvalidValue;
+  return nullptr;
 }
 
+// Memory of a card is touched while that card is current.
+cudaError_t touch(const void* memory) {
+  void* const begin = allocation_of(memory);
+  if (begin == nullptr) return cudaErrorInvalidValue;
+  return runtime().memories[begin] == runtime().current ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+struct Kernel {
+  std::string name;
+  int arguments;
+};
+
 }  // namespace
+
+void* allocate(int card, std::size_t bytes) {
+  void* const memory = std::calloc(bytes, 1);
+  runtime().memories[memory] = card;
+  runtime().sizes[memory] = bytes;
+  return memory;
+}
+
+void free(void* memory) {
+  runtime().memories.erase(memory);
+  runtime().sizes.erase(memory);
+  std::free(memory);
+}
+
 }  // namespace fake
 
 namespace nearfield::gpu {
 
+// The code of a module says how many arguments its kernels have, at least.
 std::span<const Module> modules() {
-  static const std::array<Module, 2> all = {{{"first", 32, 64, "a"}, {"second", 32, 128, "b"}}};
+  static const std::array<Module, 6> all = {{{"first", 32, 64, "3"},
+                                             {"second", 32, 128, "3"},
+                                             {"keys_sqeuclidean", 32, 64, "11"},
+                                             {"keys_hamming", 32, 64, "11"},
+                                             {"flaws", 32, 64, "5"},
+                                             {"radix", 32, 64, "6"}}};
   return all;
 }
 
@@ -103,19 +134,39 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   if (used > runtime().cards.at(static_cast<std::size_t>(card)).memory) {
     return cudaErrorMemoryAllocation;
   }
-  *memory = std::malloc(bytes);
-  runtime().memories[*memory] = card;
-  runtime().sizes[*memory] = bytes;
+  *memory = fake::allocate(card, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* about, const void* memory) {
+  *about = {};
+  about->type = cudaMemoryTypeUnregistered;
+  if (void* const begin = fake::allocation_of(memory)) {
+    about->type = cudaMemoryTypeDevice;
+    about->device = runtime().memories[begin];
+  }
   return cudaSuccess;
 }
 cudaError_t cudaFree(void* memory) {
   const cudaError_t status = fake::touch(memory);
   if (status != cudaSuccess) return status;
-  runtime().memories.erase(memory);
-  runtime().sizes.erase(memory);
-  std::free(memory);
+  fake::free(memory);
   return cudaSuccess;
 }
+
+cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned flags) {
+  if (flags != (cudaHostRegisterMapped | cudaHostRegisterReadOnly)) return cudaErrorInvalidValue;
+  if (!runtime().pins) return cudaErrorHostMemoryAlreadyRegistered;
+  runtime().pinned[memory] = bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void* memory) {
+  return runtime().pinned.erase(memory) == 1 ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+}
+cudaError_t cudaHostGetDevicePointer(void** there, void* memory, unsigned) {
+  *there = memory;
+  return runtime().pinned.count(memory) == 1 ? cudaSuccess : cudaErrorInvalidValue;
+}
+cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (flags != cudaStreamNonBlocking) return cudaErrorInvalidValue;
@@ -133,14 +184,36 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  if (flags != cudaEventDisableTiming) return cudaErrorInvalidValue;
+  *event = reinterpret_cast<cudaEvent_t>(new int);
+  runtime().events[*event] = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  runtime().events.at(event) = stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  runtime().waits_for.push_back({stream, runtime().events.at(event)});
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  runtime().events.erase(event);
+  delete reinterpret_cast<int*>(event);
+  return cudaSuccess;
+}
+
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t) {
+  runtime().copies.push_back(kind);
   std::memcpy(to, from, bytes);
   return fake::touch(kind == cudaMemcpyHostToDevice ? to : from);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind kind, cudaStream_t) {
+  runtime().copies.push_back(kind);
   for (std::size_t row = 0; row < height; ++row) {
     std::memcpy(static_cast<std::byte*>(to) + row * to_pitch,
                 static_cast<const std::byte*>(from) + row * from_pitch, width);
@@ -157,17 +230,18 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJi
   *library = static_cast<cudaLibrary_t>(const_cast<void*>(code));
   return cudaSuccess;
 }
-cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t, const char* name) {
-  static std::set<std::string> names;
-  const std::string& kept = *names.insert(name).first;
-  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<std::string*>(&kept));
-  return kept == "missing" ? cudaErrorSymbolNotFound : cudaSuccess;
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+  static std::map<std::pair<cudaLibrary_t, std::string>, fake::Kernel> kernels;
+  fake::Kernel& kept = kernels[{library, name}];
+  kept = {name, std::atoi(reinterpret_cast<const char*>(library))};
+  *kernel = reinterpret_cast<cudaKernel_t>(&kept);
+  return kept.name == "missing" ? cudaErrorSymbolNotFound : cudaSuccess;
 }
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                              std::size_t, cudaStream_t stream) {
+  const auto& [name, count] = *static_cast<const fake::Kernel*>(kernel);
   std::vector<void*> copied;
-  for (int i = 0; i < 3; ++i) copied.push_back(*static_cast<void**>(arguments[i]));
-  runtime().launches.push_back({*static_cast<const std::string*>(kernel), runtime().current, stream,
-                                grid, block, std::move(copied)});
+  for (int i = 0; i < count; ++i) copied.push_back(*static_cast<void**>(arguments[i]));
+  runtime().launches.push_back({name, runtime().current, stream, grid, block, std::move(copied)});
   return cudaSuccess;
 }

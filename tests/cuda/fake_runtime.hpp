@@ -25,7 +25,13 @@ struct Launch {
   cudaStream_t stream;
   dim3 grid;
   dim3 block;
-  std::vector<void*> arguments;  // three, each of 8 bytes
+  std::vector<void*> arguments;  // each of 8 bytes
+};
+
+// The stream `behind` runs what is queued from then on after what was in `ahead`.
+struct Wait {
+  cudaStream_t behind;
+  cudaStream_t ahead;
 };
 
 struct Runtime {
@@ -37,10 +43,19 @@ struct Runtime {
   std::map<void*, int> memories;
   std::map<void*, std::size_t> sizes;
   std::set<cudaStream_t> streams;
+  std::map<cudaEvent_t, cudaStream_t> events;
   std::vector<Launch> launches;
+  std::vector<cudaMemcpyKind> copies;
+  std::vector<Wait> waits_for;
+  bool pins = true;  // memory of the host
+  std::map<void*, std::size_t> pinned;
   int waits = 0;
 };
 
 Runtime& runtime();
+
+// Memory of a card, as its owner allocates it, and the end of it.
+void* allocate(int card, std::size_t bytes);
+void free(void* memory);
 
 }  // namespace fake

@@ -1,16 +1,24 @@
 // The host code of the CUDA plugin, on a runtime that is made up: no kernel runs here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
+
+#include <nearfield/nearfield.hpp>
 
 #include "cuda/fake_runtime.hpp"
 #include "device/gpu/gpu.hpp"
+#include "device/gpu/host_reads.hpp"
+#include "unit/expect_error.hpp"
 
 extern "C" const nearfield::gpu::PluginEntry nearfield_device_plugin;
 
 namespace nearfield::gpu {
 namespace {
+
+using test::expect_error;
 
 constexpr std::size_t kMemory = 1 << 20;
 
@@ -75,7 +83,7 @@ TEST_F(CudaPluginTest, CopiesRowsThereAndBack) {
   std::array<std::uint8_t, 12> found{};
   std::array<std::uint8_t, 8> rows_again{};
   queue->read(*buffer, found.data());
-  queue->read(*buffer, rows_again.data(), {2, 3, 4, 5});
+  queue->read(*buffer, rows_again.data(), {2, 3, 5, 4});
   queue->wait();
   EXPECT_EQ(found,
             (std::array<std::uint8_t, 12>{1, 2, 3, 0xFF, 0xFF, 4, 5, 6, 0xFF, 0xFF, 0xFF, 0xFF}));
@@ -168,6 +176,154 @@ TEST_F(CudaPluginTest, ProductsAreRowMajor) {
   EXPECT_EQ(products, (std::array<std::int32_t, 8>{5, 8, 11, 14, 7, 7, 7, 7}));
   product.rights = 3;
   EXPECT_FALSE(queue->multiply(product)) << "the library has no kernel for it";
+}
+
+TEST_F(CudaPluginTest, ReadsTheCallersMemoryInPlace) {
+  void* const callers = fake::allocate(2, 64);
+  const auto device = plugin().open(1);
+  {
+    const auto memory = device->wrap(reinterpret_cast<std::uintptr_t>(callers), 64);
+    const auto queue = device->make_queue(0);
+    const auto part = memory->part(16, 48);
+    EXPECT_EQ(part->bytes(), 48);
+    queue->run({"first", "keys"}, {}, {*part, *part, *part});
+    EXPECT_EQ(fake::runtime().launches.back().arguments.front(),
+              static_cast<std::byte*>(callers) + 16);
+  }
+  EXPECT_EQ(fake::runtime().memories.count(callers), 1) << "it stays the caller's";
+  EXPECT_TRUE(fake::runtime().copies.empty());
+  fake::free(callers);
+}
+
+TEST_F(CudaPluginTest, RefusesMemoryOfOthers) {
+  void* const callers = fake::allocate(1, 64);
+  const auto device = plugin().open(1);
+  expect_error([&] { device->wrap(reinterpret_cast<std::uintptr_t>(callers), 64); },
+               ErrorCode::invalid_argument, {"card 1", "card 2", "name the device"});
+  const int of_the_host = 0;
+  expect_error([&] { device->wrap(reinterpret_cast<std::uintptr_t>(&of_the_host), 4); },
+               ErrorCode::invalid_argument, {"in no card's memory", "one of the host"});
+  fake::free(callers);
+}
+
+TEST_F(CudaPluginTest, WaitsForAStreamOfTheCallers) {
+  const auto device = plugin().open(0);
+  const auto queue = device->make_queue(0);
+  queue->wait_for(77);
+  ASSERT_EQ(fake::runtime().waits_for.size(), 1);
+  EXPECT_EQ(fake::runtime().waits_for[0].behind, *fake::runtime().streams.begin());
+  EXPECT_EQ(fake::runtime().waits_for[0].ahead, reinterpret_cast<cudaStream_t>(77));
+  EXPECT_TRUE(fake::runtime().events.empty());
+  const auto same = device->make_queue(77);
+  same->wait_for(77);
+  EXPECT_EQ(fake::runtime().waits_for.size(), 1) << "it is in that stream already";
+}
+
+// Whole calls of the library, which loads the plugin: what reaches the card. No kernel runs, so
+// that the results mean nothing.
+class CudaCallTest : public CudaPluginTest {
+ protected:
+  CudaCallTest() {
+    ::setenv("NEARFIELD_PLUGINS", NEARFIELD_FAKE_PLUGIN, 1);
+    context_.device = "cuda:0";
+    memory_ = fake::allocate(kCard, 4096);
+  }
+  ~CudaCallTest() override { fake::free(memory_); }
+
+  DeviceArray array(DType dtype, std::int64_t rows, std::int64_t cols, std::int64_t stride = 0) {
+    return {reinterpret_cast<std::uintptr_t>(memory_), dtype, rows, cols, stride};
+  }
+
+  static const fake::Launch& launch(std::string_view kernel) {
+    const auto& all = fake::runtime().launches;
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.kernel == kernel; });
+    if (found == all.end()) throw std::out_of_range(std::string(kernel));
+    return *found;
+  }
+
+  static std::ptrdiff_t copies(cudaMemcpyKind kind) {
+    const auto& all = fake::runtime().copies;
+    return std::count(all.begin(), all.end(), kind);
+  }
+
+  static constexpr int kCard = 1;  // the first that is new enough
+  Context context_;
+  void* memory_;
+};
+
+TEST_F(CudaCallTest, PairwiseReadsBothArraysInPlace) {
+  DeviceArray queries = array(DType::f32, 3, 4);
+  queries.stream = 5;
+  const DeviceArray rows = array(DType::f16, 9, 4, 24);
+  EXPECT_EQ(pairwise(queries, rows, {}, context_).values.size(), 27);
+  const fake::Launch& keys = launch("keys");
+  EXPECT_EQ(keys.card, kCard);
+  EXPECT_EQ(keys.arguments[0], memory_);
+  EXPECT_EQ(keys.arguments[4], memory_);
+  EXPECT_EQ(keys.arguments[5], reinterpret_cast<void*>(24)) << "the caller's stride";
+  EXPECT_EQ(launch("flaws").arguments[0], memory_) << "NaN is looked for there";
+  EXPECT_EQ(copies(cudaMemcpyHostToDevice), 0);
+  EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 0);
+  ASSERT_FALSE(fake::runtime().waits_for.empty());
+  for (const fake::Wait& wait : fake::runtime().waits_for) {
+    EXPECT_EQ(wait.ahead, reinterpret_cast<cudaStream_t>(5));
+  }
+}
+
+TEST_F(CudaCallTest, OneSideMayBeOfTheHost) {
+  const Matrix queries(DType::f32, 3, 4);
+  pairwise(queries, array(DType::f32, 9, 4), {}, context_);
+  EXPECT_NE(launch("keys").arguments[0], memory_);
+  EXPECT_EQ(launch("keys").arguments[4], memory_);
+  EXPECT_EQ(copies(cudaMemcpyHostToDevice), 1);
+}
+
+TEST_F(CudaCallTest, ArraysOfTheHostMayBeMapped) {
+  force_host_reads(HostReads::mapped);
+  Matrix queries(DType::f32, 3, 4);
+  pairwise(queries, array(DType::f32, 9, 4), {}, context_);
+  EXPECT_EQ(launch("keys").arguments[0], queries.row(0));
+  EXPECT_EQ(copies(cudaMemcpyHostToDevice), 0);
+  EXPECT_TRUE(fake::runtime().pinned.empty()) << "for as long as the call takes";
+  fake::runtime().pins = false;
+  pairwise(queries, array(DType::f32, 9, 4), {}, context_);
+  EXPECT_EQ(copies(cudaMemcpyHostToDevice), 1) << "copied where it cannot be pinned";
+  force_host_reads({});
+}
+
+TEST_F(CudaCallTest, BitsAreReadInPlaceWhereTheyAreWholeWords) {
+  const PairwiseOptions options{.metric = Metric::hamming};
+  pairwise(array(DType::bits, 3, 128), array(DType::bits, 3, 128), options, context_);
+  EXPECT_EQ(launch("keys").arguments[0], memory_);
+  EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 0);
+  pairwise(array(DType::bits, 3, 100), array(DType::bits, 3, 100), options, context_);
+  EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 2);
+  EXPECT_EQ(copies(cudaMemcpyHostToDevice), 0);
+}
+
+TEST_F(CudaCallTest, SelectReadsInPlaceWhereRowsAreClose) {
+  context_.stream = 9;
+  select_k(array(DType::f64, 2, 50), {.k = 3}, context_);
+  const fake::Launch& first = launch("radix_threshold");
+  EXPECT_EQ(first.arguments[0], memory_);
+  EXPECT_EQ(first.stream, reinterpret_cast<cudaStream_t>(9));
+  EXPECT_EQ(launch("whole_keys").arguments[0], memory_);
+  EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 0);
+  select_k(array(DType::f64, 2, 50, 408), {.k = 3}, context_);
+  EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 1);
+  EXPECT_EQ(copies(cudaMemcpyHostToDevice), 2) << "where rows begin, alone";
+}
+
+TEST_F(CudaCallTest, ArraysOfOthersAreRefused) {
+  void* const elsewhere = fake::allocate(2, 64);
+  DeviceArray rows = array(DType::f32, 1, 4);
+  rows.data = reinterpret_cast<std::uintptr_t>(elsewhere);
+  expect_error([&] { pairwise(rows, rows, {}, context_); }, ErrorCode::invalid_argument,
+               {"card 2", "card 1"});
+  expect_error([&] { select_k(rows, {}, context_); }, ErrorCode::invalid_argument,
+               {"card 2", "card 1"});
+  fake::free(elsewhere);
 }
 
 }  // namespace

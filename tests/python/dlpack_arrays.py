@@ -59,26 +59,81 @@ class _DLManagedTensor(ctypes.Structure):
     )
 
 
-class BFloat16Tensor:
-    """torch's bfloat16: a type that numpy's DLPack does not know."""
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-    BFLOAT = 4  # DLPack's number
 
-    def __init__(self, values: NDArray[np.float32], device: int = 1) -> None:
-        """The values must be exact in bfloat16. Device 3 is memory pinned for CUDA."""
-        self.device = device
-        self.bits = (np.ascontiguousarray(values).view(np.uint32) >> 16).astype(np.uint16)
-        self.shape = (ctypes.c_int64 * 2)(*values.shape)
-        tensor = _DLTensor(
-            self.bits.ctypes.data, device, 0, 2, self.BFLOAT, 16, 1, self.shape, None, 0
+class _Exported:
+    """Hands out a capsule over memory of the host, whatever device it says it is of."""
+
+    def __init__(self, array: NDArray[Any], code: int, device: int, card: int) -> None:
+        self.array = array
+        self.device = device, card
+        self.deleted = 0
+        self.streams: list[int | None] = []
+        self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+        self.strides = (ctypes.c_int64 * array.ndim)(
+            *(stride // array.itemsize for stride in array.strides)
         )
-        self.managed = _DLManagedTensor(tensor, None, None)
+        tensor = _DLTensor(
+            array.ctypes.data,
+            device,
+            card,
+            array.ndim,
+            code,
+            8 * array.itemsize,
+            1,
+            self.shape,
+            self.strides,
+            0,
+        )
+        self.delete = _DELETER(self._delete)
+        deleter = ctypes.cast(self.delete, ctypes.c_void_p)
+        self.managed = _DLManagedTensor(tensor, None, deleter)
 
-    def __dlpack__(self, **arguments: Any) -> object:
+    def _delete(self, _: int) -> None:
+        self.deleted += 1
+
+    def __dlpack__(self, *, stream: int | None = None, **arguments: Any) -> object:
+        self.streams.append(stream)
         make = ctypes.pythonapi.PyCapsule_New
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
         return make(ctypes.addressof(self.managed), b"dltensor", None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device, 0
+        return self.device
+
+
+class BFloat16Tensor(_Exported):
+    """torch's bfloat16: a type that numpy's DLPack does not know."""
+
+    BFLOAT = 4  # DLPack's number
+
+    def __init__(self, values: NDArray[np.float32], device: int = 1) -> None:
+        """The values must be exact in bfloat16. Device 3 is memory pinned for CUDA."""
+        bits = (np.ascontiguousarray(values).view(np.uint32) >> 16).astype(np.uint16)
+        super().__init__(bits, self.BFLOAT, device, 0)
+
+
+class CudaTensor(_Exported):
+    """In the memory of a CUDA card, it says; 13 is managed memory."""
+
+    CODES = {"i": 0, "u": 1, "f": 2}  # noqa: RUF012
+
+    def __init__(self, array: NDArray[Any], device: int = 2, card: int = 0) -> None:
+        super().__init__(array, self.CODES[array.dtype.kind], device, card)
+
+
+class CudaInterface:
+    """The CUDA array interface, version 3, of what it says is memory of a card."""
+
+    def __init__(self, array: NDArray[Any], **fields: Any) -> None:
+        self.array = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape,
+            "typestr": array.dtype.str,
+            "data": (array.ctypes.data, False),
+            "strides": array.strides,
+            "version": 3,
+            **fields,
+        }

@@ -42,6 +42,14 @@ class Buffer {
   virtual std::int64_t bytes() const = 0;
 };
 
+// Memory of the caller's, which kernels read where it is.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  // Bytes [first, first + bytes). Looks at this, and is not written to.
+  virtual std::unique_ptr<Buffer> part(std::int64_t first, std::int64_t bytes) const = 0;
+};
+
 // An entry of a module; both were named when they were built (cmake/kernels.cmake).
 struct Kernel {
   std::string_view module;
@@ -79,11 +87,11 @@ class Argument {
 struct CopiedRows {
   std::int64_t count;
   std::int64_t bytes;
-  std::int64_t host_stride;
-  std::int64_t device_stride;
+  std::int64_t from_stride;
+  std::int64_t to_stride;
 
   // One piece of memory on both sides.
-  bool are_close() const { return count == 1 || (host_stride == bytes && device_stride == bytes); }
+  bool are_close() const { return count == 1 || (from_stride == bytes && to_stride == bytes); }
 };
 
 // found = left x right, transposed: halves to float32, or bytes to int32. All row-major and close
@@ -109,11 +117,15 @@ class Queue {
   // The buffer from its beginning on.
   virtual void write(Buffer& to, const void* from, const CopiedRows& rows) = 0;
   virtual void read(const Buffer& from, void* to, const CopiedRows& rows) = 0;
+  virtual void copy(Buffer& to, const Buffer& from, const CopiedRows& rows) = 0;
   virtual void fill(Buffer& to, std::uint8_t byte) = 0;
   // Of a block of a module's kernels.
   virtual int threads(std::string_view module) const = 0;
   virtual void run(const Kernel& kernel, const Grid& grid, std::span<const Argument> arguments) = 0;
   virtual void wait() = 0;
+  // What is queued from here on runs after the work that is now in a stream of the caller's, a
+  // cudaStream_t as a number.
+  virtual void wait_for(std::uintptr_t stream) = 0;
 
   // By a library of the device's maker. False where there is none, or it does not take the shape:
   // nothing is queued then.
@@ -144,6 +156,11 @@ class Device {
   virtual const Facts& facts() const = 0;
   // Throws OutOfMemory.
   virtual std::unique_ptr<Buffer> allocate(std::int64_t bytes) = 0;
+  // Memory of this device that the caller allocated, by its address. Throws invalid_argument for
+  // that of another or of the host, unsupported where memory has no address.
+  virtual std::unique_ptr<Memory> wrap(std::uintptr_t address, std::int64_t bytes) = 0;
+  // Memory of the host, to be read from there. Null where the device does not take it.
+  virtual std::unique_ptr<Memory> map(const void* from, std::int64_t bytes) = 0;
   // stream: the caller's, a cudaStream_t as a number; 0: one of its own.
   virtual std::unique_ptr<Queue> make_queue(std::uintptr_t stream) = 0;
   // All that the device could load.

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "core/checked.hpp"
+#include "device/gpu/array_tiles.hpp"
+#include "device/gpu/host_reads.hpp"
 #include "device/gpu/open.hpp"
 #include "device/gpu/pair_tiles.hpp"
 
@@ -16,99 +18,170 @@ static_assert(static_cast<int>(DType::f64) == 0 && static_cast<int>(DType::f32) 
               static_cast<int>(DType::u8) == 4 && static_cast<int>(DType::i8) == 5 &&
               static_cast<int>(DType::bits) == 6);
 constexpr std::int64_t kSide = 16;  // keys of a block, both ways
+constexpr std::int64_t kWordBytes = 8;
 constexpr std::int64_t kKeyBytes = sizeof(double);
 constexpr std::int64_t kBatchKeys = std::int64_t{8} << 20;
 constexpr gpu::TileSize kMost = {gpu::Grid::kMostY * kSide, std::int64_t{1} << 30};
 
+// Memory that is mapped twice need not read the same, says OpenCL.
+bool overlap(const PlacedRows& a, const PlacedRows& b) {
+  const auto begins_within = [](MatrixView x, MatrixView y) {
+    return x.row(0) >= y.row(0) && x.row(0) < y.row(y.rows());
+  };
+  return begins_within(a.view, b.view) || begins_within(b.view, a.view);
+}
+
 class KeyWork final : public gpu::PairWork {
  public:
-  KeyWork(gpu::Device& device, MatrixView queries, MatrixView rows, MetricSpec metric,
-          std::uintptr_t stream, double* keys)
+  KeyWork(gpu::Device& device, const PlacedRows& queries, const PlacedRows& rows, MetricSpec metric,
+          std::uintptr_t stream, gpu::HostReads host, double* keys)
       : device_(device),
-        queries_(queries),
-        rows_(rows),
+        queries_(queries.view),
+        rows_(rows.view),
         metric_(metric),
         queue_(device.make_queue(stream)),
+        query_tiles_(device, *queue_, gpu::byte_rows(queries), layout_of(queries_),
+                     overlap(queries, rows) ? gpu::HostReads::copied : host),
+        row_tiles_(device, *queue_, gpu::byte_rows(rows), layout_of(rows_), host),
         module_(fmt::format("keys_{}", info(metric).name)),
         keys_(keys) {}
 
+  bool reads_in_place() const {
+    return query_tiles_.reads_in_place() || row_tiles_.reads_in_place();
+  }
+
   std::int64_t bytes(gpu::TileSize tile) const override {
-    return tile.queries * stride_of(queries_) + tile.rows * stride_of(rows_) +
-           tile.queries * tile.rows * kKeyBytes;
+    return query_tiles_.bytes(tile.queries, bytes_of(queries_)) +
+           row_tiles_.bytes(tile.rows, bytes_of(rows_)) + tile.queries * tile.rows * kKeyBytes;
   }
 
   void take_rows(std::int64_t first, std::int64_t count, std::int64_t most_queries) override {
-    tile_.reset();
-    row_tile_.reset();
+    found_.reset();
+    row_tile_.rows.reset();
     first_row_ = first;
     row_count_ = count;
-    row_tile_ = copy(rows_.slice(first, count));
-    tile_ = device_.allocate(most_queries * count * kKeyBytes);
+    row_tile_ = row_tiles_.take(first, count);
+    found_ = device_.allocate(most_queries * count * kKeyBytes);
   }
 
   void run(std::int64_t first, std::int64_t count) override {
-    const auto queries = copy(queries_.slice(first, count));
+    const gpu::ArrayTile queries = query_tiles_.take(first, count);
     queue_->run({module_, "keys"}, {divide_up(row_count_, kSide), divide_up(count, kSide)},
-                {*queries, static_cast<std::uint64_t>(stride_of(queries_)),
+                {*queries.rows, static_cast<std::uint64_t>(queries.stride),
                  static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(queries_.dtype()),
-                 *row_tile_, static_cast<std::uint64_t>(stride_of(rows_)),
+                 *row_tile_.rows, static_cast<std::uint64_t>(row_tile_.stride),
                  static_cast<std::uint32_t>(row_count_), static_cast<std::uint32_t>(rows_.dtype()),
-                 width(), metric_.p, *tile_});
-    queue_->read(*tile_, keys_ + first * rows_.rows() + first_row_,
-                 {count, row_count_ * kKeyBytes, rows_.rows() * kKeyBytes, row_count_ * kKeyBytes});
+                 width(), metric_.p, *found_});
+    queue_->read(*found_, keys_ + first * rows_.rows() + first_row_,
+                 {count, row_count_ * kKeyBytes, row_count_ * kKeyBytes, rows_.rows() * kKeyBytes});
     queue_->wait();
   }
 
  private:
-  // Bytes on the device. Words of bits are read whole.
-  static std::int64_t stride_of(MatrixView rows) {
-    return round_up(row_bytes(rows.dtype(), rows.cols()), rows.dtype() == DType::bits ? 8 : 1);
-  }
+  static std::int64_t bytes_of(MatrixView rows) { return row_bytes(rows.dtype(), rows.cols()); }
 
-  std::unique_ptr<gpu::Buffer> copy(MatrixView rows) {
-    const std::int64_t stride = stride_of(rows);
-    auto buffer = device_.allocate(rows.rows() * stride);
-    const std::int64_t bytes = row_bytes(rows.dtype(), rows.cols());
-    if (stride != bytes) queue_->fill(*buffer, 0);
-    queue_->write(*buffer, rows.row(0), {rows.rows(), bytes, rows.stride_bytes(), stride});
-    return buffer;
+  // Words of bits are read whole.
+  static gpu::RowLayout layout_of(MatrixView rows) {
+    return {.word = rows.dtype() == DType::bits ? kWordBytes : 1};
   }
 
   std::uint32_t width() const {
-    return static_cast<std::uint32_t>(rows_.dtype() == DType::bits ? stride_of(rows_)
-                                                                   : rows_.cols());
+    return static_cast<std::uint32_t>(
+        rows_.dtype() == DType::bits ? round_up(bytes_of(rows_), kWordBytes) : rows_.cols());
   }
 
   gpu::Device& device_;
-  MatrixView queries_;
+  MatrixView queries_;  // for their shapes: they may be on the device
   MatrixView rows_;
   MetricSpec metric_;
   std::unique_ptr<gpu::Queue> queue_;
+  gpu::ArrayTiles query_tiles_;
+  gpu::ArrayTiles row_tiles_;
   std::string module_;
   double* keys_;
   std::int64_t first_row_ = 0;
   std::int64_t row_count_ = 0;
-  std::unique_ptr<gpu::Buffer> row_tile_;
-  std::unique_ptr<gpu::Buffer> tile_;
+  gpu::ArrayTile row_tile_{};
+  std::unique_ptr<gpu::Buffer> found_;
+};
+
+std::int64_t host_bytes(const PlacedRows& rows) {
+  return rows.on_device ? 0 : rows.view.rows() * row_bytes(rows.view.dtype(), rows.view.cols());
+}
+
+// Keys of a sample, which is run six times: a fifth of a call, once a process, and less of a large
+// one.
+std::int64_t sample_keys(const PlacedRows& queries, const PlacedRows& rows) {
+  return std::clamp<std::int64_t>(queries.view.rows() * rows.view.rows() / 32, 1, 1 << 18);
+}
+
+PlacedRows first_rows(const PlacedRows& rows, std::int64_t most) {
+  const std::int64_t bytes =
+      std::max<std::int64_t>(row_bytes(rows.view.dtype(), rows.view.cols()), 1);
+  const std::int64_t count = std::min({rows.view.rows(), most, gpu::kMostMeasured / bytes});
+  return {rows.view.slice(0, count), rows.on_device, rows.stream};
+}
+
+// A tile of as many queries as others have, for a row is read as often as there are blocks of them,
+// and of fewer rows. Its keys are made again.
+class KeySample {
+ public:
+  KeySample(gpu::Device& device, const PlacedRows& queries, const PlacedRows& rows,
+            MetricSpec metric, const Context& context, std::int64_t most_pairs, double* keys)
+      : device_(device),
+        queries_(first_rows(queries, std::clamp<std::int64_t>(most_pairs / rows.view.rows(), 1,
+                                                              sample_keys(queries, rows)))),
+        rows_(first_rows(
+            rows, std::max<std::int64_t>(sample_keys(queries, rows) / queries_.view.rows(), 1))),
+        metric_(metric),
+        context_(context),
+        keys_(keys) {}
+
+  bool run(gpu::HostReads how) const {
+    KeyWork work(device_, queries_, rows_, metric_, context_.stream, how, keys_);
+    const gpu::TileSize tile{queries_.view.rows(), rows_.view.rows()};
+    if (work.bytes(tile) > context_.device_memory_limit.value_or(device_.facts().memory)) {
+      throw gpu::OutOfMemory("no sample fits the limit");
+    }
+    work.take_rows(0, tile.rows, tile.queries);
+    work.run(0, tile.queries);
+    return how == gpu::HostReads::copied || work.reads_in_place();
+  }
+
+ private:
+  gpu::Device& device_;
+  const PlacedRows queries_;
+  const PlacedRows rows_;
+  const MetricSpec metric_;
+  const Context& context_;
+  double* keys_;
 };
 
 }  // namespace
 
-std::string device_keys(MatrixView queries, MatrixView rows, MetricSpec metric,
+KeyDevice key_device(const Context& context) {
+  const gpu::Opened opened = gpu::open_device(context.device);
+  return {opened.id, opened.device.facts().has_float64};
+}
+
+std::string device_keys(const PlacedRows& queries, const PlacedRows& rows, MetricSpec metric,
                         std::int64_t keys_at_once, const Context& context, Monitor& monitor,
                         double* keys) {
-  const gpu::Opened opened = gpu::open_device(context.device);
-  if (!opened.device.facts().has_float64) {
-    fail(ErrorCode::unsupported, "keys are float64, which {} ({}) lacks: use another device",
-         opened.id, opened.device.facts().name);
-  }
-  KeyWork work(opened.device, queries, rows, metric, context.stream, keys);
+  gpu::Device& device = gpu::open_device(context.device).device;
   const gpu::PairLimits limits{.most_pairs = std::clamp(keys_at_once, kSide * kSide, kBatchKeys),
                                .most = kMost,
                                .least = kSide};
-  run_in_tiles(opened.device, {queries.rows(), rows.rows()}, limits, work, context, monitor,
+  if (queries.view.rows() == 0 || rows.view.rows() == 0) return {};
+  const KeySample sample(device, queries, rows, metric, context, limits.most_pairs, keys);
+  const gpu::HostReadsChoice host = choose_host_reads(
+      device, "keys", host_bytes(queries) + host_bytes(rows), [&](gpu::HostReads how) {
+        monitor.check();
+        return sample.run(how);
+      });
+  KeyWork work(device, queries, rows, metric, context.stream, host.how, keys);
+  run_in_tiles(device, {queries.view.rows(), rows.view.rows()}, limits, work, context, monitor,
                "keys");
-  return opened.id;
+  return host.why;
 }
 
 }  // namespace nearfield

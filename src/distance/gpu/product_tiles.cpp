@@ -48,7 +48,7 @@ class ProductWork final : public gpu::PairWork {
     step_.multiply(*queue_, queries, row_vectors_, *tile_);
     const std::int64_t bytes = row_vectors_.count * kFoundBytes;
     queue_->read(*tile_, found_ + (first * rows_.rows() + first_row_) * kFoundBytes,
-                 {count, bytes, rows_.rows() * kFoundBytes, bytes});
+                 {count, bytes, bytes, rows_.rows() * kFoundBytes});
     queue_->wait();
   }
 

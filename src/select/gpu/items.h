@@ -32,13 +32,17 @@ NEARFIELD_INLINE u32 key_of_float(u32 bits) {
   return bits ^ (bits >> 31 != 0 ? 0xFFFFFFFF : 0x80000000);
 }
 
-// The upper half of the same for float64: of different values it may be the same, but never the
-// other way round. By integers alone: a device need not have float64.
+// The same for float64, but that NaN has one too. By integers alone: a device need not have
+// float64.
+NEARFIELD_INLINE u64 whole_key_of_double(u64 bits) {
+  if (bits == 0x8000000000000000) bits = 0;
+  return bits ^ (bits >> 63 != 0 ? 0xFFFFFFFFFFFFFFFF : 0x8000000000000000);
+}
+
+// Its upper half: of different values it may be the same, but never the other way round.
 NEARFIELD_INLINE u32 key_of_double(u64 bits) {
   if ((bits & 0x7FFFFFFFFFFFFFFF) > 0x7FF0000000000000) return kNoKey;
-  if (bits == 0x8000000000000000) bits = 0;
-  const u64 key = bits ^ (bits >> 63 != 0 ? 0xFFFFFFFFFFFFFFFF : 0x8000000000000000);
-  return static_cast<u32>(key >> 32);
+  return static_cast<u32>(whole_key_of_double(bits) >> 32);
 }
 
 // Where items come from: float32, float64, or items that parts of a row have selected.
@@ -55,10 +59,14 @@ struct Source {
       return key_of_float(reinterpret_cast<NEARFIELD_GLOBAL const u32*>(row)[i] ^ largest << 31);
     }
     if (kind == kDoubles) {
-      return key_of_double(reinterpret_cast<NEARFIELD_GLOBAL const u64*>(row)[i] ^
-                           static_cast<u64>(largest) << 63);
+      return key_of_double(double_bits(i));
     }
     return key_of_item(reinterpret_cast<NEARFIELD_GLOBAL const Item*>(row)[i]);
+  }
+
+  // Of kDoubles.
+  NEARFIELD_INLINE u64 double_bits(u32 i) const {
+    return reinterpret_cast<NEARFIELD_GLOBAL const u64*>(row)[i] ^ static_cast<u64>(largest) << 63;
   }
 
   NEARFIELD_INLINE Item at(u32 i) const {

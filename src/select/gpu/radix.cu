@@ -148,3 +148,18 @@ NEARFIELD_KERNEL gather(NEARFIELD_GLOBAL const void* values, nearfield::u32 kind
                                   count, thresholds, all_equal,
                                   items + starts[nearfield::device::block_x()], totals);
 }
+
+// Of the items of float64 that gather() found: the whole keys, of which they have the upper halves.
+NEARFIELD_KERNEL whole_keys(NEARFIELD_GLOBAL const void* values, nearfield::u32 count,
+                            nearfield::u32 largest, NEARFIELD_GLOBAL const nearfield::u64* starts,
+                            NEARFIELD_GLOBAL const nearfield::device::Item* items,
+                            NEARFIELD_GLOBAL nearfield::u64* keys) {
+  const nearfield::device::Source row =
+      nearfield::device::source_of_block(values, nearfield::device::kDoubles, count, largest);
+  const nearfield::u64 end = starts[nearfield::device::block_x() + 1];
+  for (nearfield::u64 i = starts[nearfield::device::block_x()] + nearfield::device::thread();
+       i < end; i += nearfield::device::kThreads) {
+    const nearfield::u32 place = static_cast<nearfield::u32>(items[i]);
+    keys[i] = nearfield::device::whole_key_of_double(row.double_bits(place));
+  }
+}

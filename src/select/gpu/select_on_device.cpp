@@ -11,6 +11,8 @@
 #include "core/float_environment.hpp"
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
+#include "device/gpu/array_tiles.hpp"
+#include "device/gpu/host_reads.hpp"
 #include "device/gpu/open.hpp"
 #include "select/gpu/radix_selector.hpp"
 #include "select/gpu/selectors.hpp"
@@ -22,6 +24,7 @@ namespace {
 
 // Values copied to the device at a time: between two of them a call can be cancelled.
 constexpr std::int64_t kBatchBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kWholeKeyBytes = sizeof(std::uint64_t);
 constexpr std::int64_t kRowBytes = sizeof(std::vector<Neighbor>);
 // A row is not cut into fewer values than these where the device is out of memory.
 constexpr std::int64_t kLeastCols = 1 << 12;
@@ -41,21 +44,37 @@ double value_of(DeviceItem item) {
   return static_cast<double>(std::bit_cast<float>(bits));
 }
 
+// The same of a float64, whose key is as long.
+double value_of_whole_key(std::uint64_t key) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  return std::bit_cast<double>((key & kSign) != 0 ? key ^ kSign : ~key);
+}
+
 std::int64_t place_of(DeviceItem item) { return static_cast<std::int64_t>(item & 0xFFFFFFFF); }
 
 class DeviceSelection {
  public:
-  DeviceSelection(ValuesView values, const SelectOptions& options, const Context& context,
+  DeviceSelection(const PlacedValues& values, const SelectOptions& options, const Context& context,
                   const DeviceSelector* selector)
-      : values_(values),
+      : values_(values.view),
         options_(options),
         context_(context),
         opened_(gpu::open_device(context.device)),
         queue_(opened_.device.make_queue(context.stream)),
-        kept_(values.rows() > 0 ? std::min(options.k, values.cols()) : 0),
+        array_(gpu::byte_rows(values)),
+        kept_(values_.rows() > 0 ? std::min(options.k, values_.cols()) : 0),
         // Items hold a float32 and a column: where that is all, they are the answer.
-        items_are_answers_(values.dtype() == DType::f32 && options.ids.empty()) {
+        items_are_answers_(values_.dtype() == DType::f32 && options.ids.empty()) {
+    take_tiles(gpu::HostReads::copied);
     make_plan(selector);
+  }
+
+  // How an array of the host is read, before it is. False if it is not read so.
+  bool read_host(const gpu::HostReadsChoice& host) {
+    plan_.note = host.why;
+    if (host.how == gpu::HostReads::copied) return true;
+    take_tiles(host.how);
+    return tiles_->reads_in_place();
   }
 
   const Plan& plan() const { return plan_; }
@@ -103,6 +122,10 @@ class DeviceSelection {
     plan_.working_bytes = host_bytes();
   }
 
+  void take_tiles(gpu::HostReads host) {
+    tiles_.emplace(opened_.device, *queue_, array_, gpu::RowLayout{.close = true}, host);
+  }
+
   // Of a tile of the plan.
   SelectShape shape() const {
     return {plan_.query_batch, std::max<std::int64_t>(plan_.base_chunk, 1),
@@ -119,13 +142,18 @@ class DeviceSelection {
   std::int64_t device_bytes() const {
     if (kept_ == 0) return 0;
     const SelectShape tile = shape();
-    const std::int64_t values = tile.rows * value_bytes(tile.cols);
+    const std::int64_t values = tiles_->bytes(tile.rows, value_bytes(tile.cols));
     if (items_are_answers_) {
       return values + tile.rows * tile.k * kItemBytes + selector_->scratch_bytes(tile);
     }
     // All values of a row may have the key of the k-th.
-    return values + tile.rows * (tile.cols * kItemBytes + kThresholdBytes) +
+    return values + tile.rows * (tile.cols * found_bytes() + kThresholdBytes) +
            (tile.rows + 1) * kStartBytes;
+  }
+
+  // Of an item, and of its whole key where it has none.
+  std::int64_t found_bytes() const {
+    return kItemBytes + (values_.dtype() == DType::f64 ? kWholeKeyBytes : 0);
   }
 
   // Of work: the items of a tile, and of its rows the first k, of which one row is being sorted.
@@ -134,7 +162,7 @@ class DeviceSelection {
     const SelectShape tile = shape();
     const std::int64_t found = items_are_answers_ ? tile.k : tile.cols;
     const std::int64_t pairs = tile.rows * kept_ + found + 2 * kept_;
-    return tile.rows * (found * kItemBytes + kThresholdBytes + kStartBytes + kRowBytes) +
+    return tile.rows * (found * found_bytes() + kThresholdBytes + kStartBytes + kRowBytes) +
            pairs * static_cast<std::int64_t>(sizeof(Neighbor));
   }
 
@@ -196,13 +224,10 @@ class DeviceSelection {
     return true;
   }
 
-  std::unique_ptr<gpu::Buffer> copy_to_device(const Tile& tile) {
-    const std::int64_t bytes = value_bytes(tile.cols);
-    auto buffer = opened_.device.allocate(tile.rows * bytes);
-    const std::int64_t stride = tile.rows > 1 ? values_.row(1) - values_.row(0) : bytes;
-    queue_->write(*buffer, values_.row(tile.first_row) + value_bytes(tile.first_col),
-                  {tile.rows, bytes, stride, bytes});
-    return buffer;
+  std::unique_ptr<gpu::Buffer> take(const Tile& tile) const {
+    return tiles_
+        ->take({tile.first_row, tile.rows, value_bytes(tile.first_col), value_bytes(tile.cols)})
+        .rows;
   }
 
   // What is found is the answer.
@@ -211,7 +236,7 @@ class DeviceSelection {
     // What is queued reads and writes: before the queue is given anything.
     std::vector<DeviceItem> found(static_cast<std::size_t>(tile.rows * k));
     Scratch scratch;
-    const auto values = copy_to_device(tile);
+    const auto values = take(tile);
     const auto items = opened_.device.allocate(tile.rows * k * kItemBytes);
     const SelectShape shape{tile.rows, tile.cols, k, options_.largest};
     selector_->run({opened_.device, *queue_, shape, *values, *items}, scratch);
@@ -229,21 +254,22 @@ class DeviceSelection {
     }
   }
 
-  // The device finds the key up to which the first k come, and who has it; the values themselves,
-  // and their ids, decide among those.
+  // The device finds the key up to which the first k come, and who has it; the whole values, and
+  // their ids, decide among those.
   void select_candidates(const Tile& tile, std::vector<std::vector<Neighbor>>& best) {
-    const auto values = copy_to_device(tile);
+    const auto values = take(tile);
     const std::vector<DeviceThreshold> thresholds = find_thresholds(tile, *values);
     std::vector<std::uint64_t> starts{0};
     for (const DeviceThreshold& threshold : thresholds) {
       starts.push_back(starts.back() + threshold.below + threshold.equal);
     }
-    const std::vector<DeviceItem> found = gather(tile, *values, starts);
+    const Found found = gather(tile, *values, starts);
     for (std::int64_t row = 0; row < tile.rows; ++row) {
       const auto at = static_cast<std::size_t>(row);
       best[at].reserve(best[at].size() + starts[at + 1] - starts[at]);
       for (std::uint64_t i = starts[at]; i < starts[at + 1]; ++i) {
-        best[at].push_back(pair_at(tile.first_row + row, tile.first_col + place_of(found[i])));
+        const std::int64_t col = tile.first_col + place_of(found.items[i]);
+        best[at].push_back({found.value(i), id_of(tile.first_row + row, col)});
       }
       keep_first(best[at], kept_);
       best[at].shrink_to_fit();
@@ -262,9 +288,19 @@ class DeviceSelection {
     return found;
   }
 
-  std::vector<DeviceItem> gather(const Tile& tile, const gpu::Buffer& values,
-                                 const std::vector<std::uint64_t>& starts) {
-    std::vector<DeviceItem> found(starts.back());
+  struct Found {
+    std::vector<DeviceItem> items;
+    std::vector<std::uint64_t> keys;  // of float64
+
+    double value(std::size_t i) const {
+      return keys.empty() ? value_of(items[i]) : value_of_whole_key(keys[i]);
+    }
+  };
+
+  Found gather(const Tile& tile, const gpu::Buffer& values,
+               const std::vector<std::uint64_t>& starts) {
+    Found found{std::vector<DeviceItem>(starts.back()), {}};
+    std::unique_ptr<gpu::Buffer> keys;
     const auto begins = opened_.device.allocate(std::ssize(starts) * kStartBytes);
     const auto items =
         opened_.device.allocate(static_cast<std::int64_t>(starts.back()) * kItemBytes);
@@ -272,31 +308,33 @@ class DeviceSelection {
     queue_->run({"radix", "gather"}, {tile.rows, 1},
                 {values, kind(), static_cast<std::uint32_t>(tile.cols),
                  std::uint32_t{options_.largest}, *thresholds_, std::uint32_t{1}, *begins, *items});
-    queue_->read(*items, found.data());
+    queue_->read(*items, found.items.data());
+    if (values_.dtype() == DType::f64) {
+      found.keys.resize(starts.back());
+      keys = opened_.device.allocate(std::ssize(found.keys) * kWholeKeyBytes);
+      queue_->run({"radix", "whole_keys"}, {tile.rows, 1},
+                  {values, static_cast<std::uint32_t>(tile.cols), std::uint32_t{options_.largest},
+                   *begins, *items, *keys});
+      queue_->read(*keys, found.keys.data());
+    }
     queue_->wait();
     return found;
   }
 
-  // As the CPU has it.
-  Neighbor pair_at(std::int64_t row, std::int64_t col) const {
-    const std::byte* const at = values_.row(row) + value_bytes(col);
-    const double value = values_.dtype() == DType::f32
-                             ? static_cast<double>(*reinterpret_cast<const float*>(at))
-                             : *reinterpret_cast<const double*>(at);
+  std::int64_t id_of(std::int64_t row, std::int64_t col) const {
     const auto ids = static_cast<std::int64_t>(options_.ids.size());
-    std::int64_t id = col;
-    if (ids != 0) {
-      const std::int64_t place = ids == values_.cols() ? col : row * values_.cols() + col;
-      id = options_.ids[static_cast<std::size_t>(place)];
-    }
-    return {options_.largest ? -value : value, id};
+    if (ids == 0) return col;
+    const std::int64_t place = ids == values_.cols() ? col : row * values_.cols() + col;
+    return options_.ids[static_cast<std::size_t>(place)];
   }
 
-  const ValuesView values_;
+  const ValuesView values_;  // for its shape: it may be on the device
   const SelectOptions& options_;
   const Context& context_;
   const gpu::Opened opened_;
   const std::unique_ptr<gpu::Queue> queue_;
+  const gpu::ByteRows array_;
+  std::optional<gpu::ArrayTiles> tiles_;
   const std::int64_t kept_;  // of the k, at most
   const bool items_are_answers_;
   const DeviceSelector* selector_ = nullptr;
@@ -305,13 +343,47 @@ class DeviceSelection {
   Selected result_;
 };
 
+std::int64_t host_bytes(const PlacedValues& values) {
+  const ValuesView& view = values.view;
+  return values.on_device ? 0 : view.rows() * row_bytes(view.dtype(), view.cols());
+}
+
+// Its first rows, or as much of the first as is enough.
+PlacedValues sample_of(const PlacedValues& values) {
+  const ValuesView& view = values.view;
+  const std::int64_t most = gpu::kMostMeasured / row_bytes(view.dtype(), 1);
+  const std::int64_t cols = std::min(view.cols(), most);
+  const std::int64_t rows = std::min(view.rows(), most / std::max<std::int64_t>(cols, 1));
+  return {
+      ValuesView(rows > 0 ? view.row(0) : nullptr, view.dtype(), rows, cols, view.stride_bytes()),
+      values.on_device, values.stream};
+}
+
+gpu::HostReadsChoice choose_for(const PlacedValues& values, const SelectOptions& options,
+                                const Context& context, const DeviceSelector* selector) {
+  const PlacedValues sample = sample_of(values);
+  const SelectOptions of_sample{.k = std::min(options.k, sample.view.cols()),
+                                .largest = options.largest};
+  Context unseen = context;
+  unseen.progress = nullptr;
+  return choose_host_reads(gpu::open_device(context.device).device, "selection", host_bytes(values),
+                           [&](gpu::HostReads how) {
+                             DeviceSelection selection(sample, of_sample, unseen, selector);
+                             const bool could = selection.read_host({how, {}});
+                             selection.run();
+                             return could;
+                           });
+}
+
 }  // namespace
 
-Selected select_on_device(ValuesView values, const SelectOptions& options, const Context& context,
-                          const DeviceSelector* selector) {
+Selected select_on_device(const PlacedValues& values, const SelectOptions& options,
+                          const Context& context, const DeviceSelector* selector) {
   DeviceSelection selection(values, options, context, selector);
-  return with_memory_errors(selection.plan(), "pass fewer rows at a time or a smaller k",
-                            [&] { return selection.run(); });
+  return with_memory_errors(selection.plan(), "pass fewer rows at a time or a smaller k", [&] {
+    selection.read_host(choose_for(values, options, context, selector));
+    return selection.run();
+  });
 }
 
 }  // namespace nearfield

@@ -64,13 +64,12 @@ TEST(Device, RowsAreCopiedWithStrides) {
   const std::string rows = "abc.def.ghi.";
   const auto buffer = opened.device.allocate(15);
   queue->fill(*buffer, '-');
-  queue->write(*buffer, rows.data(),
-               {.count = 3, .bytes = 3, .host_stride = 4, .device_stride = 5});
+  queue->write(*buffer, rows.data(), {.count = 3, .bytes = 3, .from_stride = 4, .to_stride = 5});
   std::string back(15, ' ');
   queue->read(*buffer, back.data());
   std::string rows_again(12, '.');
   queue->read(*buffer, rows_again.data(),
-              {.count = 3, .bytes = 3, .host_stride = 4, .device_stride = 5});
+              {.count = 3, .bytes = 3, .from_stride = 5, .to_stride = 4});
   queue->wait();
   EXPECT_EQ(back, "abc--def--ghi--");
   EXPECT_EQ(rows_again, rows);

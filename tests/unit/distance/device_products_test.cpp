@@ -264,6 +264,12 @@ class SmallDevice final : public gpu::Device {
     }
     return device_.allocate(bytes);
   }
+  std::unique_ptr<gpu::Memory> wrap(std::uintptr_t address, std::int64_t bytes) override {
+    return device_.wrap(address, bytes);
+  }
+  std::unique_ptr<gpu::Memory> map(const void* from, std::int64_t bytes) override {
+    return device_.map(from, bytes);
+  }
   std::vector<gpu::ModuleUse> module_uses() const override { return device_.module_uses(); }
 
   int refused = 0;

@@ -81,7 +81,7 @@ void expect_same(const std::vector<float>& values, std::int64_t cols, std::int64
       if (std::min(k, cols) > selector.most_k) continue;
       SCOPED_TRACE(testing::Message() << selector.name << ", " << view.rows() << " rows of " << cols
                                       << ", k " << k << ", largest " << largest);
-      const Selected found = select_on_device(view, options, device, &selector);
+      const Selected found = select_on_device({view}, options, device, &selector);
       EXPECT_TRUE(found.counts == expected.counts);
       EXPECT_TRUE(found.ids == expected.ids);
       EXPECT_TRUE(found.values == expected.values);

@@ -69,33 +69,98 @@ class CurrentDevice {
   CUcontext before_ = nullptr;
 };
 
-class CudaBuffer final : public Buffer {
+class CudaBuffer : public Buffer {
  public:
-  CudaBuffer(int ordinal, std::int64_t bytes) : ordinal_(ordinal), bytes_(bytes) {
-    const CurrentDevice current(ordinal_);
-    // An empty buffer has a place too, as on other devices.
-    check(::cudaMalloc(&memory_, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))),
-          [&] { return fmt::format("{} bytes on card {}", bytes, ordinal); });
-  }
-  ~CudaBuffer() override {
-    try {
-      const CurrentDevice current(ordinal_);
-      ::cudaFree(memory_);  // when what uses it has run
-    } catch (...) {
-      // The card is gone, and the memory with it.
-    }
-  }
-  CudaBuffer(const CudaBuffer&) = delete;
-  CudaBuffer& operator=(const CudaBuffer&) = delete;
+  CudaBuffer(void* memory, std::int64_t bytes) : memory_(memory), bytes_(bytes) {}
 
   std::int64_t bytes() const override { return bytes_; }
   void* memory() const { return memory_; }
 
  private:
-  int ordinal_;
+  void* memory_;
   std::int64_t bytes_;
-  void* memory_ = nullptr;
 };
+
+class AllocatedBuffer final : public CudaBuffer {
+ public:
+  AllocatedBuffer(int ordinal, std::int64_t bytes)
+      : CudaBuffer(allocate(ordinal, bytes), bytes), ordinal_(ordinal) {}
+  ~AllocatedBuffer() override {
+    try {
+      const CurrentDevice current(ordinal_);
+      ::cudaFree(memory());  // when what uses it has run
+    } catch (...) {
+      // The card is gone, and the memory with it.
+    }
+  }
+  AllocatedBuffer(const AllocatedBuffer&) = delete;
+  AllocatedBuffer& operator=(const AllocatedBuffer&) = delete;
+
+ private:
+  static void* allocate(int ordinal, std::int64_t bytes) {
+    const CurrentDevice current(ordinal);
+    void* memory = nullptr;
+    // An empty buffer has a place too, as on other devices.
+    check(::cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))),
+          [&] { return fmt::format("{} bytes on card {}", bytes, ordinal); });
+    return memory;
+  }
+
+  int ordinal_;
+};
+
+// Memory that a card reads and somebody else owns.
+class CallersMemory : public Memory {
+ public:
+  explicit CallersMemory(void* begin) : begin_(static_cast<std::byte*>(begin)) {}
+
+  std::unique_ptr<Buffer> part(std::int64_t first, std::int64_t bytes) const override {
+    return std::make_unique<CudaBuffer>(begin_ + first, bytes);
+  }
+
+ private:
+  std::byte* begin_;
+};
+
+// Of the host, pinned for as long as this is here.
+class PinnedMemory final : public CallersMemory {
+ public:
+  PinnedMemory(int ordinal, const void* from, void* begin)
+      : CallersMemory(begin), ordinal_(ordinal), from_(from) {}
+  ~PinnedMemory() override {
+    try {
+      const CurrentDevice current(ordinal_);
+      ::cudaHostUnregister(const_cast<void*>(from_));
+    } catch (...) {
+      // The card is gone, and nothing is pinned for it.
+    }
+  }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+ private:
+  int ordinal_;
+  const void* from_;
+};
+
+// Throws unless a kernel on the card can read there. Managed memory goes to the card that reads it.
+void check_address(int ordinal, void* address) {
+  cudaPointerAttributes about{};
+  check(::cudaPointerGetAttributes(&about, address),
+        [&] { return fmt::format("to say whose memory {} is", fmt::ptr(address)); });
+  if (about.type == cudaMemoryTypeManaged) return;
+  if (about.type != cudaMemoryTypeDevice) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the array at {} is in no card's memory: pass it as one of the host",
+                            fmt::ptr(address)));
+  }
+  if (about.device != ordinal) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the array at {} is in the memory of CUDA's card {}, and the call is "
+                            "to run on its card {}: name the device that has the array, or copy it",
+                            fmt::ptr(address), about.device, ordinal));
+  }
+}
 
 void* memory_of(const Buffer& buffer) { return static_cast<const CudaBuffer&>(buffer).memory(); }
 
@@ -143,6 +208,10 @@ class Kernels {
   std::map<std::string, cudaLibrary_t> libraries_;
 };
 
+cudaStream_t stream_of(std::uintptr_t number) {
+  return reinterpret_cast<cudaStream_t>(number);  // NOLINT(performance-no-int-to-ptr)
+}
+
 class CudaQueue final : public Queue {
  public:
   // A stream of the caller's stays the caller's.
@@ -151,7 +220,7 @@ class CudaQueue final : public Queue {
       const CurrentDevice current(ordinal_);
       check(::cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a queue");
     } else {
-      stream_ = reinterpret_cast<cudaStream_t>(callers);  // NOLINT(performance-no-int-to-ptr)
+      stream_ = stream_of(callers);
     }
   }
   // What is queued reads and writes memory of the caller's.
@@ -170,7 +239,7 @@ class CudaQueue final : public Queue {
   void write(Buffer& to, const void* from, const CopiedRows& rows) override {
     if (rows.count == 0 || rows.bytes == 0) return;
     const CurrentDevice current(ordinal_);
-    check(write_rows(to, from, rows), [&] {
+    check(copy_rows(memory_of(to), from, rows, cudaMemcpyHostToDevice), [&] {
       return fmt::format("to copy {} rows of {} bytes to the device", rows.count, rows.bytes);
     });
   }
@@ -178,8 +247,16 @@ class CudaQueue final : public Queue {
   void read(const Buffer& from, void* to, const CopiedRows& rows) override {
     if (rows.count == 0 || rows.bytes == 0) return;
     const CurrentDevice current(ordinal_);
-    check(read_rows(from, to, rows), [&] {
+    check(copy_rows(to, memory_of(from), rows, cudaMemcpyDeviceToHost), [&] {
       return fmt::format("to copy {} rows of {} bytes from the device", rows.count, rows.bytes);
+    });
+  }
+
+  void copy(Buffer& to, const Buffer& from, const CopiedRows& rows) override {
+    if (rows.count == 0 || rows.bytes == 0) return;
+    const CurrentDevice current(ordinal_);
+    check(copy_rows(memory_of(to), memory_of(from), rows, cudaMemcpyDeviceToDevice), [&] {
+      return fmt::format("to copy {} rows of {} bytes on the device", rows.count, rows.bytes);
     });
   }
 
@@ -212,27 +289,26 @@ class CudaQueue final : public Queue {
     check(::cudaStreamSynchronize(stream_), "what was queued");
   }
 
- private:
-  cudaError_t write_rows(Buffer& to, const void* from, const CopiedRows& rows) {
-    const auto bytes = static_cast<std::size_t>(rows.bytes);
-    const auto count = static_cast<std::size_t>(rows.count);
-    if (rows.are_close()) {
-      return ::cudaMemcpyAsync(memory_of(to), from, bytes * count, cudaMemcpyHostToDevice, stream_);
-    }
-    return ::cudaMemcpy2DAsync(memory_of(to), static_cast<std::size_t>(rows.device_stride), from,
-                               static_cast<std::size_t>(rows.host_stride), bytes, count,
-                               cudaMemcpyHostToDevice, stream_);
+  void wait_for(std::uintptr_t stream) override {
+    const cudaStream_t callers = stream_of(stream);
+    if (callers == stream_) return;
+    const CurrentDevice current(ordinal_);
+    cudaEvent_t done = nullptr;
+    check(::cudaEventCreateWithFlags(&done, cudaEventDisableTiming), "an event");
+    cudaError_t status = ::cudaEventRecord(done, callers);
+    if (status == cudaSuccess) status = ::cudaStreamWaitEvent(stream_, done, 0);
+    ::cudaEventDestroy(done);  // when it has come
+    check(status, [&] { return fmt::format("to wait for the stream {:#x}", stream); });
   }
 
-  cudaError_t read_rows(const Buffer& from, void* to, const CopiedRows& rows) {
+ private:
+  cudaError_t copy_rows(void* to, const void* from, const CopiedRows& rows, cudaMemcpyKind kind) {
     const auto bytes = static_cast<std::size_t>(rows.bytes);
     const auto count = static_cast<std::size_t>(rows.count);
-    if (rows.are_close()) {
-      return ::cudaMemcpyAsync(to, memory_of(from), bytes * count, cudaMemcpyDeviceToHost, stream_);
-    }
-    return ::cudaMemcpy2DAsync(to, static_cast<std::size_t>(rows.host_stride), memory_of(from),
-                               static_cast<std::size_t>(rows.device_stride), bytes, count,
-                               cudaMemcpyDeviceToHost, stream_);
+    if (rows.are_close()) return ::cudaMemcpyAsync(to, from, bytes * count, kind, stream_);
+    return ::cudaMemcpy2DAsync(to, static_cast<std::size_t>(rows.to_stride), from,
+                               static_cast<std::size_t>(rows.from_stride), bytes, count, kind,
+                               stream_);
   }
 
   // Arguments are copied before it returns.
@@ -283,7 +359,33 @@ class CudaDevice final : public Device {
   const Facts& facts() const override { return facts_; }
 
   std::unique_ptr<Buffer> allocate(std::int64_t bytes) override {
-    return std::make_unique<CudaBuffer>(ordinal_, bytes);
+    return std::make_unique<AllocatedBuffer>(ordinal_, bytes);
+  }
+
+  // CUDA does not say how far the memory goes: `bytes` are the caller's word.
+  std::unique_ptr<Memory> wrap(std::uintptr_t address, std::int64_t /*bytes*/) override {
+    const CurrentDevice current(ordinal_);
+    void* const begin = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+    check_address(ordinal_, begin);
+    return std::make_unique<CallersMemory>(begin);
+  }
+
+  // Refused, for one, where pages are pinned already.
+  std::unique_ptr<Memory> map(const void* from, std::int64_t bytes) override {
+    const CurrentDevice current(ordinal_);
+    void* const host = const_cast<void*>(from);
+    void* begin = nullptr;
+    if (::cudaHostRegister(host, static_cast<std::size_t>(bytes),
+                           cudaHostRegisterMapped | cudaHostRegisterReadOnly) != cudaSuccess) {
+      ::cudaGetLastError();  // it is not an error of the next call
+      return nullptr;
+    }
+    if (::cudaHostGetDevicePointer(&begin, host, 0) == cudaSuccess) {
+      return std::make_unique<PinnedMemory>(ordinal_, from, begin);
+    }
+    ::cudaGetLastError();
+    ::cudaHostUnregister(host);
+    return nullptr;
   }
 
   std::unique_ptr<Queue> make_queue(std::uintptr_t stream) override {

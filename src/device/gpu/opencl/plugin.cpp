@@ -52,6 +52,28 @@ class OpenClBuffer final : public Buffer {
   std::int64_t bytes_;
 };
 
+// Of the host. A part is an object of its own, for it may begin at any byte, and parts of objects
+// may not.
+class HostMemory final : public Memory {
+ public:
+  HostMemory(cl::Context context, const void* from)
+      : context_(std::move(context)), from_(static_cast<const std::byte*>(from)) {}
+
+  std::unique_ptr<Buffer> part(std::int64_t first, std::int64_t bytes) const override {
+    return with_errors(fmt::format("to map {} bytes of the host", bytes), [&] {
+      // Not written to, by its flags.
+      void* const begin = const_cast<std::byte*>(from_ + first);
+      cl::Buffer memory(context_, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
+                        static_cast<std::size_t>(bytes), begin);
+      return std::make_unique<OpenClBuffer>(std::move(memory), bytes);
+    });
+  }
+
+ private:
+  cl::Context context_;
+  const std::byte* from_;
+};
+
 const cl::Buffer& memory_of(const Buffer& buffer) {
   return static_cast<const OpenClBuffer&>(buffer).memory();
 }
@@ -108,6 +130,11 @@ class Kernels {
   std::map<std::string, cl::Program> programs_;
 };
 
+[[noreturn]] void refuse_stream() {
+  throw Error(ErrorCode::invalid_argument,
+              "a stream is CUDA's, and this device is OpenCL's: leave it out");
+}
+
 class OpenClQueue final : public Queue {
  public:
   OpenClQueue(const cl::Context& context, const cl::Device& device, Kernels& kernels)
@@ -125,6 +152,12 @@ class OpenClQueue final : public Queue {
     if (rows.count == 0 || rows.bytes == 0) return;
     with_errors(fmt::format("to copy {} rows of {} bytes from the device", rows.count, rows.bytes),
                 [&] { read_rows(from, to, rows); });
+  }
+
+  void copy(Buffer& to, const Buffer& from, const CopiedRows& rows) override {
+    if (rows.count == 0 || rows.bytes == 0) return;
+    with_errors(fmt::format("to copy {} rows of {} bytes on the device", rows.count, rows.bytes),
+                [&] { copy_rows(to, from, rows); });
   }
 
   void fill(Buffer& to, std::uint8_t byte) override {
@@ -146,6 +179,8 @@ class OpenClQueue final : public Queue {
     with_errors("what was queued", [&] { queue_.finish(); });
   }
 
+  void wait_for(std::uintptr_t /*stream*/) override { refuse_stream(); }
+
  private:
   void write_rows(Buffer& to, const void* from, const CopiedRows& rows) {
     const auto bytes = static_cast<std::size_t>(rows.bytes);
@@ -155,8 +190,8 @@ class OpenClQueue final : public Queue {
       return;
     }
     queue_.enqueueWriteBufferRect(memory_of(to), CL_FALSE, {0, 0, 0}, {0, 0, 0}, {bytes, count, 1},
-                                  static_cast<std::size_t>(rows.device_stride), 0,
-                                  static_cast<std::size_t>(rows.host_stride), 0, from);
+                                  static_cast<std::size_t>(rows.to_stride), 0,
+                                  static_cast<std::size_t>(rows.from_stride), 0, from);
   }
 
   void read_rows(const Buffer& from, void* to, const CopiedRows& rows) {
@@ -167,8 +202,16 @@ class OpenClQueue final : public Queue {
       return;
     }
     queue_.enqueueReadBufferRect(memory_of(from), CL_FALSE, {0, 0, 0}, {0, 0, 0}, {bytes, count, 1},
-                                 static_cast<std::size_t>(rows.device_stride), 0,
-                                 static_cast<std::size_t>(rows.host_stride), 0, to);
+                                 static_cast<std::size_t>(rows.from_stride), 0,
+                                 static_cast<std::size_t>(rows.to_stride), 0, to);
+  }
+
+  void copy_rows(Buffer& to, const Buffer& from, const CopiedRows& rows) {
+    const auto bytes = static_cast<std::size_t>(rows.bytes);
+    const auto count = static_cast<std::size_t>(rows.count);
+    queue_.enqueueCopyBufferRect(memory_of(from), memory_of(to), {0, 0, 0}, {0, 0, 0},
+                                 {bytes, count, 1}, static_cast<std::size_t>(rows.from_stride), 0,
+                                 static_cast<std::size_t>(rows.to_stride), 0);
   }
 
   void enqueue(const Kernel& kernel, const Grid& grid, std::span<const Argument> arguments) {
@@ -260,11 +303,19 @@ class OpenClDevice final : public Device {
     });
   }
 
+  std::unique_ptr<Memory> wrap(std::uintptr_t address, std::int64_t bytes) override {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the {} bytes at {:#x} cannot be read on {}: memory of OpenCL has no "
+                            "addresses. Pass an array of the host",
+                            bytes, address, facts_.name));
+  }
+
+  std::unique_ptr<Memory> map(const void* from, std::int64_t /*bytes*/) override {
+    return std::make_unique<HostMemory>(context_, from);
+  }
+
   std::unique_ptr<Queue> make_queue(std::uintptr_t stream) override {
-    if (stream != 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  "a stream is CUDA's, and this device is OpenCL's: leave it out");
-    }
+    if (stream != 0) refuse_stream();
     return with_errors("a queue",
                        [&] { return std::make_unique<OpenClQueue>(context_, device_, kernels_); });
   }
