@@ -30,7 +30,7 @@ struct Plan {
   std::int64_t working_bytes = 0;  // everything else allocated while searching
   // Of these, for each row of a chunk: at most what the filter makes of it.
   std::int64_t filter_row_bytes = 0;
-  std::string note;  // what was decided besides, and why; mostly empty
+  std::string note;  // what else was decided, and why; on the CPU mostly empty
 };
 
 // Several lines of text, for people.

@@ -18,6 +18,9 @@ from nearfield._layout import rows_are_in_place
 CUDA_DEVICES = (2, 13)
 # CUDA's number of the default stream, which DLPack and this library know it by.
 DEFAULT_STREAM = 1
+# That of the default stream of a thread. A call runs in a thread of its own, where it would be
+# another one; the default stream waits for it.
+THREAD_STREAM = 2
 
 
 @runtime_checkable
@@ -54,14 +57,18 @@ def stream_number(stream: StreamLike) -> int:
     if stream is None:
         return 0
     if isinstance(stream, CudaStream):
-        return int(stream.__cuda_stream__()[1]) or DEFAULT_STREAM
+        return _of_any_thread(int(stream.__cuda_stream__()[1]) or DEFAULT_STREAM)
     number = integer("stream", stream)
     if number <= 0:
         raise InvalidArgumentError(
             f"stream is {number}, expected a cudaStream_t as a number: the default stream is "
-            f"{DEFAULT_STREAM}, that of a thread 2"
+            f"{DEFAULT_STREAM}, that of a thread {THREAD_STREAM}"
         )
-    return number
+    return _of_any_thread(number)
+
+
+def _of_any_thread(stream: int) -> int:
+    return DEFAULT_STREAM if stream == THREAD_STREAM else stream
 
 
 def device_array(
@@ -122,11 +129,11 @@ def _from_interface(name: str, given: CudaArrayLike, dtypes: dict[str, str]) -> 
     if stream == 0:
         raise InvalidArgumentError(
             f"{name} says that it is written in stream 0, which its interface forbids: the default "
-            f"stream is {DEFAULT_STREAM}, that of a thread 2"
+            f"stream is {DEFAULT_STREAM}, that of a thread {THREAD_STREAM}"
         )
     shape = tuple(fields["shape"])
     layout = _Layout(dtype.name, dtype.itemsize, shape, fields.get("strides"))
-    return _checked(name, fields["data"][0], layout, stream or 0, None, given, dtypes)
+    return _checked(name, fields["data"][0], layout, _of_any_thread(stream or 0), None, given, dtypes)
 
 
 @dataclass(frozen=True)

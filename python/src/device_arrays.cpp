@@ -29,12 +29,15 @@ struct DLPackTensor {
 std::string dtype_name(nb::dlpack::dtype dtype) {
   using Code = nb::dlpack::dtype_code;
   const auto code = static_cast<Code>(dtype.code);
-  const int bits = dtype.bits * dtype.lanes;
-  if (code == Code::Float) return fmt::format("float{}", bits);
-  if (code == Code::Bfloat) return fmt::format("bfloat{}", bits);
-  if (code == Code::Int) return fmt::format("int{}", bits);
-  if (code == Code::UInt) return fmt::format("uint{}", bits);
-  return fmt::format("{} of DLPack, {} bits", static_cast<int>(dtype.code), bits);
+  const int bits = dtype.bits;
+  if (dtype.lanes == 1) {
+    if (code == Code::Float) return fmt::format("float{}", bits);
+    if (code == Code::Bfloat) return fmt::format("bfloat{}", bits);
+    if (code == Code::Int) return fmt::format("int{}", bits);
+    if (code == Code::UInt) return fmt::format("uint{}", bits);
+  }
+  return fmt::format("{} of DLPack, {} times {} bits", static_cast<int>(dtype.code),
+                     static_cast<int>(dtype.lanes), bits);
 }
 
 std::vector<std::int64_t> shape_of(const Tensor& tensor) {

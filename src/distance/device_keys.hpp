@@ -31,5 +31,7 @@ std::string device_keys(const PlacedRows& queries, const PlacedRows& rows, Metri
 // its columns. Found on the device that the context names.
 std::vector<bool> device_flaws(const PlacedRows& rows, const Context& context,
                                const Monitor& monitor);
+// Of the host, while it finds them.
+std::int64_t device_flaws_bytes(const PlacedRows& rows);
 
 }  // namespace nearfield

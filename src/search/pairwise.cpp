@@ -84,7 +84,8 @@ class PairwiseKeys {
     plan_.query_tile = 1;
     plan_.row_tile = std::min(rows_.rows(), std::min(keys_per_task(), kMostKeysPerTask));
     plan_.working_bytes =
-        plan_.threads * (kWorkerBytes + 8 * rows_.cols()) + queries_.rows() + rows_.rows();
+        plan_.threads * (kWorkerBytes + 8 * rows_.cols()) + queries_.rows() + rows_.rows() +
+        std::max(device_flaws_bytes(placed_queries_), device_flaws_bytes(placed_rows_));
     const std::int64_t least = plan_.result_bytes + plan_.working_bytes;
     if (context_.memory_limit && least > *context_.memory_limit) {
       fail(ErrorCode::memory_limit,
@@ -106,6 +107,12 @@ class PairwiseKeys {
       fail(ErrorCode::unsupported,
            "keys are float64, which {} lacks, and the CPU does not read its memory: copy the "
            "arrays to the host",
+           device.id);
+    }
+    if (context_.stream != 0) {
+      fail(ErrorCode::invalid_argument,
+           "keys are float64, which {} lacks, and on the CPU, which makes them instead, a stream "
+           "means nothing: leave it out",
            device.id);
     }
     plan_.note = fmt::format("on the CPU: keys are float64, which {} lacks", device.id);

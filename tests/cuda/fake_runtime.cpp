@@ -154,7 +154,10 @@ cudaError_t cudaFree(void* memory) {
 }
 
 cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned flags) {
-  if (flags != (cudaHostRegisterMapped | cudaHostRegisterReadOnly)) return cudaErrorInvalidValue;
+  if ((flags & cudaHostRegisterMapped) == 0) return cudaErrorInvalidValue;
+  if ((flags & cudaHostRegisterReadOnly) != 0 && !runtime().pins_read_only) {
+    return cudaErrorNotSupported;
+  }
   if (!runtime().pins) return cudaErrorHostMemoryAlreadyRegistered;
   runtime().pinned[memory] = bytes;
   return cudaSuccess;

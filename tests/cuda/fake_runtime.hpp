@@ -47,7 +47,8 @@ struct Runtime {
   std::vector<Launch> launches;
   std::vector<cudaMemcpyKind> copies;
   std::vector<Wait> waits_for;
-  bool pins = true;  // memory of the host
+  bool pins = true;            // memory of the host
+  bool pins_read_only = true;  // also what may not be written to
   std::map<void*, std::size_t> pinned;
   int waits = 0;
 };

@@ -292,6 +292,22 @@ TEST_F(CudaCallTest, ArraysOfTheHostMayBeMapped) {
   force_host_reads({});
 }
 
+TEST_F(CudaCallTest, ACardMayNotKnowMemoryThatIsOnlyRead) {
+  force_host_reads(HostReads::mapped);
+  fake::runtime().pins_read_only = false;
+  Matrix queries(DType::f32, 3, 4);
+  pairwise(queries, array(DType::f32, 9, 4), {}, context_);
+  EXPECT_EQ(launch("keys").arguments[0], queries.row(0));
+  EXPECT_EQ(copies(cudaMemcpyHostToDevice), 0);
+  force_host_reads({});
+}
+
+TEST_F(CudaCallTest, RowsWithoutColumnsHaveNoMemory) {
+  EXPECT_EQ(pairwise(array(DType::f32, 3, 0), array(DType::f32, 9, 0), {}, context_).values.size(),
+            27);
+  EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 0);
+}
+
 TEST_F(CudaCallTest, BitsAreReadInPlaceWhereTheyAreWholeWords) {
   const PairwiseOptions options{.metric = Metric::hamming};
   pairwise(array(DType::bits, 3, 128), array(DType::bits, 3, 128), options, context_);

@@ -1,7 +1,5 @@
 #include "device/gpu/array_tiles.hpp"
 
-#include <algorithm>
-
 #include "core/checked.hpp"
 
 namespace nearfield::gpu {
@@ -9,7 +7,7 @@ namespace {
 
 // From the first byte of `rows` to the last.
 std::int64_t extent(std::int64_t rows, std::int64_t bytes, std::int64_t stride) {
-  return rows == 0 ? 0 : (rows - 1) * stride + bytes;
+  return rows == 0 || bytes == 0 ? 0 : (rows - 1) * stride + bytes;
 }
 
 }  // namespace
@@ -18,7 +16,7 @@ ArrayTiles::ArrayTiles(Device& device, Queue& queue, const ByteRows& array, RowL
                        HostReads host)
     : device_(device), queue_(queue), array_(array), layout_(layout) {
   const std::int64_t bytes = extent(array.rows, array.bytes, array.stride);
-  if (array.rows == 0 || array.bytes == 0) return;
+  if (bytes == 0) return;
   if (!array.on_device) {
     if (host == HostReads::mapped) memory_ = device.map(array.data, bytes);
     return;
@@ -29,12 +27,8 @@ ArrayTiles::ArrayTiles(Device& device, Queue& queue, const ByteRows& array, RowL
 
 // Memory is mapped until what is queued has read it, also where a call ends with an error.
 ArrayTiles::~ArrayTiles() {
-  if (memory_ == nullptr || array_.on_device) return;
-  try {
-    queue_.wait();
-  } catch (...) {
-    // Nothing runs on a device that fails to say so.
-  }
+  if (!maps_host()) return;
+  const WaitAtEnd read(queue_);
 }
 
 bool ArrayTiles::in_place(std::int64_t rows, std::int64_t row_bytes) const {
@@ -62,6 +56,7 @@ ArrayTile ArrayTiles::take(const TilePlace& place) const {
   }
   const std::int64_t stride = copied_stride(place.bytes);
   ArrayTile tile{device_.allocate(place.rows * stride), stride};
+  if (length == 0) return tile;  // rows of no bytes have no memory either
   if (stride != place.bytes) queue_.fill(*tile.rows, 0);
   const CopiedRows rows{place.rows, place.bytes, array_.stride, stride};
   if (array_.on_device) {

@@ -31,6 +31,13 @@ ByteRows byte_rows(const Placed<View>& placed) {
           placed.stream};
 }
 
+// Of what is in the memory of the host.
+template <class View>
+std::int64_t host_bytes(const Placed<View>& placed) {
+  return placed.on_device ? 0
+                          : placed.view.rows() * row_bytes(placed.view.dtype(), placed.view.cols());
+}
+
 // What a kernel asks of rows.
 struct RowLayout {
   std::int64_t word = 1;  // bytes: rows begin at multiples, and are read to one, zeros at their end
@@ -58,8 +65,9 @@ class ArrayTiles {
   ArrayTiles(const ArrayTiles&) = delete;
   ArrayTiles& operator=(const ArrayTiles&) = delete;
 
-  // Not of what a tile must be copied of all the same.
-  bool reads_in_place() const { return memory_ != nullptr; }
+  // Of an array of the host, whether it is mapped: a device may refuse. Tiles that the layout does
+  // not fit are copied all the same.
+  bool maps_host() const { return memory_ != nullptr && !array_.on_device; }
 
   // What a tile takes of the device's memory.
   std::int64_t bytes(std::int64_t rows, std::int64_t row_bytes) const;

@@ -142,6 +142,25 @@ class Queue {
   }
 };
 
+// Waits for what is queued where a scope ends, also by an error: memory of the host that it reads
+// or writes, declared before, is still there.
+class WaitAtEnd {
+ public:
+  explicit WaitAtEnd(Queue& queue) : queue_(queue) {}
+  ~WaitAtEnd() {
+    try {
+      queue_.wait();
+    } catch (...) {
+      // Nothing runs on a device that fails to say so.
+    }
+  }
+  WaitAtEnd(const WaitAtEnd&) = delete;
+  WaitAtEnd& operator=(const WaitAtEnd&) = delete;
+
+ private:
+  Queue& queue_;
+};
+
 // A module of kernels, and whether any of them has been run.
 struct ModuleUse {
   std::string name;

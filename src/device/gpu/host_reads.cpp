@@ -29,7 +29,7 @@ double seconds_of(const ReadSample& sample, HostReads how) {
 HostReadsChoice measure(const ReadSample& sample) {
   sample(HostReads::copied);
   if (!sample(HostReads::mapped)) {
-    return {HostReads::copied, "arrays of the host are copied: the device did not map them"};
+    return {HostReads::copied, kNotMapped};
   }
   const double copied = seconds_of(sample, HostReads::copied);
   const double mapped = seconds_of(sample, HostReads::mapped);
@@ -39,10 +39,12 @@ HostReadsChoice measure(const ReadSample& sample) {
                       maps ? "mapped" : "copied", 1e3 * copied, 1e3 * mapped)};
 }
 
+using Key = std::pair<const Device*, std::string>;
+
 struct Known {
   std::mutex mutex;
   std::optional<HostReads> forced;
-  std::map<std::pair<const Device*, std::string>, HostReadsChoice> measured;
+  std::map<Key, HostReadsChoice> measured;
 };
 
 Known& known() {
@@ -50,25 +52,35 @@ Known& known() {
   return all;
 }
 
+std::optional<HostReadsChoice> known_choice(const Key& key) {
+  const std::lock_guard lock(known().mutex);
+  if (known().forced) {
+    return HostReadsChoice{*known().forced, "arrays of the host are read as a test asks for"};
+  }
+  const auto found = known().measured.find(key);
+  if (found == known().measured.end()) return std::nullopt;
+  return found->second;
+}
+
 }  // namespace
 
 HostReadsChoice choose_host_reads(const Device& device, std::string_view kind, std::int64_t bytes,
                                   const ReadSample& sample) {
   if (bytes == 0) return {};
-  const std::lock_guard lock(known().mutex);
-  if (known().forced) return {*known().forced, "arrays of the host are read as a test asks for"};
-  const std::pair<const Device*, std::string> key(&device, kind);
-  if (const auto found = known().measured.find(key); found != known().measured.end()) {
-    return found->second;
-  }
+  const Key key(&device, kind);
+  if (const std::optional<HostReadsChoice> choice = known_choice(key)) return *choice;
   if (bytes < kLeastMeasured) {
     return {HostReads::copied, fmt::format("arrays of the host are copied: {} bytes are too few to "
                                            "measure which is faster",
                                            bytes)};
   }
   try {
-    return known().measured[key] = measure(sample);
-  } catch (const OutOfMemory&) {
+    // Not locked: others would wait for it, and hear of no deadline.
+    const HostReadsChoice choice = measure(sample);
+    const std::lock_guard lock(known().mutex);
+    return known().measured.emplace(key, choice).first->second;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::memory_limit) throw;
     return {HostReads::copied,
             "arrays of the host are copied: the device had no memory to measure"};
   }

@@ -21,6 +21,10 @@ inline constexpr std::int64_t kLeastMeasured = std::int64_t{4} << 20;
 // More tell nothing new.
 inline constexpr std::int64_t kMostMeasured = std::int64_t{16} << 20;
 
+// Of a call whose arrays were to be mapped, and could not be.
+inline constexpr const char* kNotMapped =
+    "arrays of the host are copied: the device did not map them";
+
 struct HostReadsChoice {
   HostReads how = HostReads::copied;
   std::string why;  // a sentence, with the times

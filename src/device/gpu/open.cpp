@@ -4,6 +4,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -46,7 +47,8 @@ std::vector<fs::path> folders() {
   const char* const named = std::getenv(kFolders);
   std::istringstream list(named == nullptr ? "" : named);
   for (std::string folder; std::getline(list, folder, ':');) {
-    if (!folder.empty()) all.emplace_back(folder);
+    const bool known = std::find(all.begin(), all.end(), fs::path(folder)) != all.end();
+    if (!folder.empty() && !known) all.emplace_back(folder);
   }
   return all;
 }

@@ -1,6 +1,7 @@
 #include "distance/device_keys.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "core/checked.hpp"
@@ -26,7 +27,8 @@ constexpr gpu::TileSize kMost = {gpu::Grid::kMostY * kSide, std::int64_t{1} << 3
 // Memory that is mapped twice need not read the same, says OpenCL.
 bool overlap(const PlacedRows& a, const PlacedRows& b) {
   const auto begins_within = [](MatrixView x, MatrixView y) {
-    return x.row(0) >= y.row(0) && x.row(0) < y.row(y.rows());
+    const std::less<> before;
+    return !before(x.row(0), y.row(0)) && before(x.row(0), y.row(y.rows()));
   };
   return begins_within(a.view, b.view) || begins_within(b.view, a.view);
 }
@@ -46,9 +48,7 @@ class KeyWork final : public gpu::PairWork {
         module_(fmt::format("keys_{}", info(metric).name)),
         keys_(keys) {}
 
-  bool reads_in_place() const {
-    return query_tiles_.reads_in_place() || row_tiles_.reads_in_place();
-  }
+  bool maps_host() const { return query_tiles_.maps_host() || row_tiles_.maps_host(); }
 
   std::int64_t bytes(gpu::TileSize tile) const override {
     return query_tiles_.bytes(tile.queries, bytes_of(queries_)) +
@@ -105,14 +105,12 @@ class KeyWork final : public gpu::PairWork {
   std::unique_ptr<gpu::Buffer> found_;
 };
 
-std::int64_t host_bytes(const PlacedRows& rows) {
-  return rows.on_device ? 0 : rows.view.rows() * row_bytes(rows.view.dtype(), rows.view.cols());
-}
-
 // Keys of a sample, which is run six times: a fifth of a call, once a process, and less of a large
-// one.
-std::int64_t sample_keys(const PlacedRows& queries, const PlacedRows& rows) {
-  return std::clamp<std::int64_t>(queries.view.rows() * rows.view.rows() / 32, 1, 1 << 18);
+// one. No more than a tile has: a sample is not cancelled.
+std::int64_t sample_keys(const PlacedRows& queries, const PlacedRows& rows,
+                         std::int64_t most_pairs) {
+  return std::clamp<std::int64_t>(queries.view.rows() * rows.view.rows() / 32, 1,
+                                  std::min<std::int64_t>(1 << 18, most_pairs));
 }
 
 PlacedRows first_rows(const PlacedRows& rows, std::int64_t most) {
@@ -129,10 +127,12 @@ class KeySample {
   KeySample(gpu::Device& device, const PlacedRows& queries, const PlacedRows& rows,
             MetricSpec metric, const Context& context, std::int64_t most_pairs, double* keys)
       : device_(device),
-        queries_(first_rows(queries, std::clamp<std::int64_t>(most_pairs / rows.view.rows(), 1,
-                                                              sample_keys(queries, rows)))),
-        rows_(first_rows(
-            rows, std::max<std::int64_t>(sample_keys(queries, rows) / queries_.view.rows(), 1))),
+        queries_(
+            first_rows(queries, std::clamp<std::int64_t>(most_pairs / rows.view.rows(), 1,
+                                                         sample_keys(queries, rows, most_pairs)))),
+        rows_(first_rows(rows,
+                         std::max<std::int64_t>(
+                             sample_keys(queries, rows, most_pairs) / queries_.view.rows(), 1))),
         metric_(metric),
         context_(context),
         keys_(keys) {}
@@ -145,7 +145,7 @@ class KeySample {
     }
     work.take_rows(0, tile.rows, tile.queries);
     work.run(0, tile.queries);
-    return how == gpu::HostReads::copied || work.reads_in_place();
+    return how == gpu::HostReads::copied || work.maps_host();
   }
 
  private:
@@ -174,14 +174,14 @@ std::string device_keys(const PlacedRows& queries, const PlacedRows& rows, Metri
   if (queries.view.rows() == 0 || rows.view.rows() == 0) return {};
   const KeySample sample(device, queries, rows, metric, context, limits.most_pairs, keys);
   const gpu::HostReadsChoice host = choose_host_reads(
-      device, "keys", host_bytes(queries) + host_bytes(rows), [&](gpu::HostReads how) {
+      device, "keys", gpu::host_bytes(queries) + gpu::host_bytes(rows), [&](gpu::HostReads how) {
         monitor.check();
         return sample.run(how);
       });
   KeyWork work(device, queries, rows, metric, context.stream, host.how, keys);
   run_in_tiles(device, {queries.view.rows(), rows.view.rows()}, limits, work, context, monitor,
                "keys");
-  return host.why;
+  return host.how == gpu::HostReads::mapped && !work.maps_host() ? gpu::kNotMapped : host.why;
 }
 
 }  // namespace nearfield

@@ -2,18 +2,17 @@
 
 #include <cmath>
 
-#include "distance/row_loader.hpp"
-
 namespace nearfield {
 
 LoadedVector::LoadedVector(const Rounding& rounding)
     : rounding_(rounding),
       kernel_(rounding_kernel(rounding.isa)),
+      loaders_(row_loaders(rounding.isa)),
       decoded_(static_cast<std::size_t>(rounding.cols)),
       values_(static_cast<std::size_t>(rounding.cols)) {}
 
 VectorKind LoadedVector::load(DType dtype, const std::byte* row) {
-  const RowLoader load = row_loaders(rounding_.isa)[static_cast<std::size_t>(dtype)];
+  const RowLoader load = loaders_[static_cast<std::size_t>(dtype)];
   if (!load(row, rounding_.cols, decoded_.data())) return VectorKind::never;
   const std::optional<double> scale = scale_of(rounding_, decoded_);
   scale_ = scale.value_or(1);

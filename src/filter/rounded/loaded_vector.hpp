@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "distance/row_loader.hpp"
 #include "filter/rounded/rounding.hpp"
 #include "filter/rounded/rounding_kernel.hpp"
 
@@ -32,6 +33,7 @@ class LoadedVector {
  private:
   const Rounding& rounding_;
   const RoundingKernel& kernel_;
+  const RowLoaders& loaders_;
   std::vector<double> decoded_;
   double scale_ = 1;
   std::vector<float> values_;

@@ -74,7 +74,8 @@ class DeviceSelection {
     plan_.note = host.why;
     if (host.how == gpu::HostReads::copied) return true;
     take_tiles(host.how);
-    return tiles_->reads_in_place();
+    if (!tiles_->maps_host()) plan_.note = gpu::kNotMapped;
+    return tiles_->maps_host();
   }
 
   const Plan& plan() const { return plan_; }
@@ -299,24 +300,25 @@ class DeviceSelection {
 
   Found gather(const Tile& tile, const gpu::Buffer& values,
                const std::vector<std::uint64_t>& starts) {
-    Found found{std::vector<DeviceItem>(starts.back()), {}};
-    std::unique_ptr<gpu::Buffer> keys;
+    const bool has_keys = values_.dtype() == DType::f64;
+    // What is queued reads and writes: before the queue is given anything.
+    Found found{std::vector<DeviceItem>(starts.back()),
+                std::vector<std::uint64_t>(has_keys ? starts.back() : 0)};
     const auto begins = opened_.device.allocate(std::ssize(starts) * kStartBytes);
-    const auto items =
-        opened_.device.allocate(static_cast<std::int64_t>(starts.back()) * kItemBytes);
+    const auto items = opened_.device.allocate(std::ssize(found.items) * kItemBytes);
+    const auto keys = opened_.device.allocate(std::ssize(found.keys) * kWholeKeyBytes);
+    const gpu::WaitAtEnd before_memory_ends(*queue_);
     queue_->write(*begins, starts.data());
     queue_->run({"radix", "gather"}, {tile.rows, 1},
                 {values, kind(), static_cast<std::uint32_t>(tile.cols),
                  std::uint32_t{options_.largest}, *thresholds_, std::uint32_t{1}, *begins, *items});
-    queue_->read(*items, found.items.data());
-    if (values_.dtype() == DType::f64) {
-      found.keys.resize(starts.back());
-      keys = opened_.device.allocate(std::ssize(found.keys) * kWholeKeyBytes);
+    if (has_keys) {
       queue_->run({"radix", "whole_keys"}, {tile.rows, 1},
                   {values, static_cast<std::uint32_t>(tile.cols), std::uint32_t{options_.largest},
                    *begins, *items, *keys});
-      queue_->read(*keys, found.keys.data());
     }
+    queue_->read(*items, found.items.data());
+    if (has_keys) queue_->read(*keys, found.keys.data());
     queue_->wait();
     return found;
   }
@@ -343,11 +345,6 @@ class DeviceSelection {
   Selected result_;
 };
 
-std::int64_t host_bytes(const PlacedValues& values) {
-  const ValuesView& view = values.view;
-  return values.on_device ? 0 : view.rows() * row_bytes(view.dtype(), view.cols());
-}
-
 // Its first rows, or as much of the first as is enough.
 PlacedValues sample_of(const PlacedValues& values) {
   const ValuesView& view = values.view;
@@ -366,8 +363,8 @@ gpu::HostReadsChoice choose_for(const PlacedValues& values, const SelectOptions&
                                 .largest = options.largest};
   Context unseen = context;
   unseen.progress = nullptr;
-  return choose_host_reads(gpu::open_device(context.device).device, "selection", host_bytes(values),
-                           [&](gpu::HostReads how) {
+  return choose_host_reads(gpu::open_device(context.device).device, "selection",
+                           gpu::host_bytes(values), [&](gpu::HostReads how) {
                              DeviceSelection selection(sample, of_sample, unseen, selector);
                              const bool could = selection.read_host({how, {}});
                              selection.run();

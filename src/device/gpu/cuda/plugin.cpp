@@ -1,6 +1,7 @@
 // Devices of CUDA. The runtime is linked into this plugin, which needs nothing but NVIDIA's driver.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -372,14 +373,11 @@ class CudaDevice final : public Device {
 
   // Refused, for one, where pages are pinned already.
   std::unique_ptr<Memory> map(const void* from, std::int64_t bytes) override {
+    if (bytes > most_pinned()) return nullptr;
     const CurrentDevice current(ordinal_);
     void* const host = const_cast<void*>(from);
     void* begin = nullptr;
-    if (::cudaHostRegister(host, static_cast<std::size_t>(bytes),
-                           cudaHostRegisterMapped | cudaHostRegisterReadOnly) != cudaSuccess) {
-      ::cudaGetLastError();  // it is not an error of the next call
-      return nullptr;
-    }
+    if (!pin(host, static_cast<std::size_t>(bytes))) return nullptr;
     if (::cudaHostGetDevicePointer(&begin, host, 0) == cudaSuccess) {
       return std::make_unique<PinnedMemory>(ordinal_, from, begin);
     }
@@ -395,6 +393,23 @@ class CudaDevice final : public Device {
   std::vector<ModuleUse> module_uses() const override { return Kernels::instance().uses(); }
 
  private:
+  // Pinned pages stay in memory: of all of it, a file that is mapped could take more than there is.
+  static std::int64_t most_pinned() {
+    return ::sysconf(_SC_PHYS_PAGES) / 4 * ::sysconf(_SC_PAGESIZE);
+  }
+
+  // Older cards do not know memory that is not written to; that of a file, opened to be read, is
+  // nothing else.
+  static bool pin(void* host, std::size_t bytes) {
+    for (const unsigned access : {unsigned{cudaHostRegisterReadOnly}, 0U}) {
+      if (::cudaHostRegister(host, bytes, cudaHostRegisterMapped | access) == cudaSuccess) {
+        return true;
+      }
+      ::cudaGetLastError();  // it is not an error of the next call
+    }
+    return false;
+  }
+
   int ordinal_;
   Facts facts_;
 };

@@ -236,6 +236,13 @@ class OpenClQueue final : public Queue {
   Kernels& kernels_;
 };
 
+// Deprecated, and in no other way to be learnt.
+bool shares_memory_with_host(const cl::Device& device) {
+  cl_bool shares = CL_FALSE;
+  ::clGetDeviceInfo(device(), CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(shares), &shares, nullptr);
+  return shares == CL_TRUE;
+}
+
 std::vector<int> warps_of(const cl::Device& device) {
   constexpr cl_device_info kSubGroupSizesIntel = 0x4108;
   std::size_t bytes = 0;
@@ -310,7 +317,9 @@ class OpenClDevice final : public Device {
                             bytes, address, facts_.name));
   }
 
+  // A device with memory of its own may copy what it maps there, and no limit would count it.
   std::unique_ptr<Memory> map(const void* from, std::int64_t /*bytes*/) override {
+    if (!shares_memory_with_host(device_)) return nullptr;
     return std::make_unique<HostMemory>(context_, from);
   }
 
