@@ -133,7 +133,8 @@ def _from_interface(name: str, given: CudaArrayLike, dtypes: dict[str, str]) -> 
         )
     shape = tuple(fields["shape"])
     layout = _Layout(dtype.name, dtype.itemsize, shape, fields.get("strides"))
-    return _checked(name, fields["data"][0], layout, _of_any_thread(stream or 0), None, given, dtypes)
+    writer = _of_any_thread(stream or 0)
+    return _checked(name, fields["data"][0], layout, writer, None, given, dtypes)
 
 
 @dataclass(frozen=True)
