@@ -14,8 +14,12 @@ SIDE, DEPTH = 16, 64   # a product of tiles: 16 x 16 sums over 64 bytes
 PRODUCTS_A_CALL = 10_000_000
 
 
+def cpu_has_tiles() -> bool:
+    return "amx_int8" in Path("/proc/cpuinfo").read_text().split()
+
+
 def tile_loop() -> ctypes.CDLL:
-    if "amx_int8" not in Path("/proc/cpuinfo").read_text().split():
+    if not cpu_has_tiles():
         raise ImportError("this CPU has no AMX (amx_int8)")
     loop = library("amx_loop", "-mamx-tile", "-mamx-int8")
     if not loop.allow_tiles():

@@ -3,6 +3,8 @@ import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from peers.amx import cpu_has_tiles
+
 FILE = Path(__file__).resolve().parent.parent / "targets.toml"
 PEERS = "peers"   # stands for the fastest exact peer
 
@@ -25,4 +27,7 @@ class Target:
 
 def read_target(case: str, size: str) -> Target:
     entry = tomllib.loads(FILE.read_text())[case][size]
-    return Target(entry["limit"], tuple(entry["required"]), entry["rows"])
+    rows = entry["rows"]
+    if not cpu_has_tiles():
+        rows = rows | entry.get("rows_without_amx", {})
+    return Target(entry["limit"], tuple(entry["required"]), rows)

@@ -1,6 +1,7 @@
 """The table of cases and targets.toml agree, and every peer has a file."""
 import unittest
 from pathlib import Path
+from unittest.mock import patch
 
 from referee.cases import CASES, Case
 from referee.targets import read_target
@@ -48,6 +49,19 @@ class Cases(unittest.TestCase):
                     label = f"{group.subject} {question}"
                     if label in target.rows:
                         self.assertFalse(set(target.required_on(label)) & set(group.slow), label)
+
+    def test_may_ask_less_of_a_cpu_without_tiles_on_rows_that_both_have(self) -> None:
+        for case in CASES.values():
+            for size in SIZES:
+                with patch("referee.targets.cpu_has_tiles", return_value=True):
+                    usual = read_target(case.name, size).rows
+                with patch("referee.targets.cpu_has_tiles", return_value=False):
+                    without = read_target(case.name, size).rows
+                self.assertEqual(set(without), set(usual), case.name)
+                for label, ways in usual.items():
+                    self.assertEqual(set(without[label]), set(ways), label)
+                    for way, least in ways.items():
+                        self.assertLessEqual(without[label][way], least, label)
 
     def test_name_data_sets_and_peers_that_exist(self) -> None:
         for case in CASES.values():

@@ -39,7 +39,7 @@ struct Floats<double> {
   }
 };
 
-// The exponent of what is not finite is all ones: no other bits are as large, without the sign.
+// What is not finite, and nothing else, has an exponent of all ones.
 template <class T>
 bool load_row(const std::byte* row, std::int64_t cols, double* out) {
   using Of = Floats<T>;
