@@ -39,6 +39,7 @@ void add_graph_command(CLI::App& app, Mode mode) {
   add_k(command, args->search.k);
   add_metric(command, args->search.metric, args->search.check_finite);
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_result_files(command, args->output, "nearest first, -1 where there is none");
   add_report_options(command, args->output);
   command.callback([args, mode] { run_graph(*args, mode); });

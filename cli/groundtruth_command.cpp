@@ -67,6 +67,7 @@ void add_groundtruth_command(CLI::App& app, Mode mode) {
   add_queries_and_base(command, args->input);
   add_knn_options(command, args->search);
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_output_file(command, args->output.ids,
                   "Write uint32 queries and k, all ids (uint32), all distances (float32)");
   add_report_options(command, args->output);

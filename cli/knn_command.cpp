@@ -39,6 +39,7 @@ void add_knn_command(CLI::App& app, Mode mode) {
   add_queries_and_base(command, args->input);
   add_knn_options(command, args->search);
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_result_files(command, args->output, "nearest first, -1 where there is none");
   add_report_options(command, args->output);
   command.callback([args, mode] { run_knn(*args, mode); });

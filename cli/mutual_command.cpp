@@ -44,6 +44,7 @@ void add_mutual_command(CLI::App& app, Mode mode) {
   add_base(command, args->input);
   add_metric(command, args->search.metric, args->search.check_finite);
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_result_files(command, args->output, "two columns, closest pair first");
   add_report_options(command, args->output);
   command.callback([args, mode] { run_mutual(*args, mode); });

@@ -51,6 +51,7 @@ void add_pairs_command(CLI::App& app, Mode mode) {
   add_count(command, args->search.count);
   add_metric(command, args->search.metric, args->search.check_finite);
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_result_files(command, args->output, "two columns, closest pair first");
   add_report_options(command, args->output);
   command.callback([args, mode] { run_pairs(*args, mode); });

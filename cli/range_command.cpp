@@ -49,6 +49,7 @@ void add_range_command(CLI::App& app, Mode mode) {
   add_metric(command, args->search.metric, args->search.check_finite);
   add_exclude_self(command, args->search.exclude_self);
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_result_files(command, args->output, "of all queries in one column, nearest first");
   add_output_file(command, args->output.offsets,
                   "Write where each query begins in that column, and where the last one ends");

@@ -55,6 +55,8 @@ class KnnCursor:
         timeout: float | None = None,
         progress: Progress = None,
         isa: str | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> Neighbors:
         """The next k of each query; fewer where the rows come to an end.
 
@@ -63,5 +65,13 @@ class KnnCursor:
         count = integer("k", k)
         copies = Copies(True, memory_limit)
         copies.count(self._copies.nbytes)
-        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        with running(
+            copies,
+            threads=threads,
+            isa=isa,
+            timeout=timeout,
+            progress=progress,
+            device=device,
+            device_memory_limit=device_memory_limit,
+        ) as run:
             return make_neighbors(self._core.next(count, run))

@@ -30,6 +30,8 @@ def plan_knn(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Plan:
     """What `knn` would do.
 
@@ -41,7 +43,15 @@ def plan_knn(
     """
     copies = Copies(copy, memory_limit, for_plan=True)
     question = ask_knn(queries, base, k, metric, filter, exclude_self, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_plan(_core.plan_knn(*question, run))
 
 
@@ -60,11 +70,21 @@ def plan_within(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Plan:
     """What `within` would do; `result_bytes` are those of the offsets alone."""
     copies = Copies(copy, memory_limit, for_plan=True)
     question = ask_within(queries, base, radius, metric, filter, exclude_self, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_plan(_core.plan_within(*question, run))
 
 
@@ -81,11 +101,21 @@ def plan_graph(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Plan:
     """What `graph` would do."""
     copies = Copies(copy, memory_limit, for_plan=True)
     question = ask_graph(rows, k, metric, filter, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_plan(_core.plan_graph(*question, run))
 
 
@@ -103,11 +133,21 @@ def plan_pairs(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Plan:
     """What `pairs` would do; without a count, `result_bytes` are 0."""
     copies = Copies(copy, memory_limit, for_plan=True)
     question = ask_pairs(rows, other, radius, count, metric, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_plan(_core.plan_pairs(*question, run))
 
 
@@ -123,9 +163,19 @@ def plan_mutual(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Plan:
     """What `mutual` would do. Of two sets each pair counts twice: once from either side."""
     copies = Copies(copy, memory_limit, for_plan=True)
     question = ask_mutual(rows, other, metric, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_plan(_core.plan_mutual(*question, run))

@@ -26,6 +26,8 @@ def knn(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Neighbors:
     """The k nearest rows of the base, for each query.
 
@@ -62,12 +64,22 @@ def knn(
     progress: True for a bar on stderr, or a callable(done, total), called in this thread a few
         times a second. What it raises ends the search.
     isa: one of `isas`; the best one if None. Results are the same bits on all of them.
+    device: one of `devices`, such as "opencl"; the CPU if None. Results are the same bits.
+    device_memory_limit: most bytes to allocate there; what it has if None. Work is cut to fit.
 
     The search runs without the GIL, and Ctrl-C ends it.
     """
     copies = Copies(copy, memory_limit)
     question = ask_knn(queries, base, k, metric, filter, exclude_self, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_neighbors(_core.knn(*question, run))
 
 
@@ -86,6 +98,8 @@ def within(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Ranges:
     """All rows of the base within a radius of each query, the radius included.
 
@@ -105,7 +119,15 @@ def within(
     """
     copies = Copies(copy, memory_limit)
     question = ask_within(queries, base, radius, metric, filter, exclude_self, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_ranges(_core.within(*question, run))
 
 
@@ -122,6 +144,8 @@ def graph(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Neighbors:
     """The k nearest other rows, for each row: a copy of a row is a neighbour, the row itself not.
 
@@ -135,7 +159,15 @@ def graph(
     """
     copies = Copies(copy, memory_limit)
     question = ask_graph(rows, k, metric, filter, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_neighbors(_core.graph(*question, run))
 
 
@@ -153,6 +185,8 @@ def pairs(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Pairs:
     """The closest pairs of two different rows; with `other`, of a row and a row of the other set.
 
@@ -169,7 +203,15 @@ def pairs(
     """
     copies = Copies(copy, memory_limit)
     question = ask_pairs(rows, other, radius, count, metric, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_pairs(_core.pairs(*question, run))
 
 
@@ -185,6 +227,8 @@ def mutual(
     timeout: float | None = None,
     progress: Progress = None,
     isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
 ) -> Pairs:
     """The pairs of two different rows that are each other's nearest, closest pair first; with
     `other`, of a row and a row of the other set. It is what matchers call a cross check.
@@ -202,5 +246,13 @@ def mutual(
     """
     copies = Copies(copy, memory_limit)
     question = ask_mutual(rows, other, metric, check_finite, copies)
-    with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
         return make_pairs(_core.mutual(*question, run))

@@ -12,7 +12,11 @@
 
 namespace nearfield {
 
-enum class ProductOutput : std::uint8_t { product, sqeuclidean };
+// product: x y. inner_product: the key of it, -x y.
+enum class ProductOutput : std::uint8_t { product, sqeuclidean, inner_product };
+
+// Columns of u8 and i8 whose sums fit 32 bits.
+std::int64_t most_byte_cols(DType queries, DType rows, ProductOutput output);
 
 struct DeviceProducts {
   std::string device;

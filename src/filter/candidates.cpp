@@ -10,20 +10,20 @@ void Candidates::start_dense(const Block& block) {
   keyed_ = false;
 }
 
-void Candidates::start_listed(const Block& block) {
+void Candidates::start_listed(const Block& block, std::int64_t most) {
   block_ = block;
   dense_ = false;
   keyed_ = false;
   // At once: growing by doubling would take twice what the plan counts.
-  reserve_room(rows_, static_cast<std::size_t>(block.pairs()));
+  reserve_room(rows_, static_cast<std::size_t>(most));
   reserve_room(ends_, static_cast<std::size_t>(block.queries.size() + 1));
   ends_.push_back(0);
 }
 
-void Candidates::start_keyed(const Block& block) {
-  start_listed(block);
+void Candidates::start_keyed(const Block& block, std::int64_t most) {
+  start_listed(block, most);
   keyed_ = true;
-  reserve_room(keys_, static_cast<std::size_t>(block.pairs()));
+  reserve_room(keys_, static_cast<std::size_t>(most));
 }
 
 std::byte* Candidates::scratch(std::int64_t bytes) {

@@ -19,8 +19,8 @@ class EveryRowMaker final : public FilterMaker {
  public:
   void take_queries(const Piece& /*queries*/, const Piece& /*rows*/, int /*threads*/,
                     Monitor& /*monitor*/) override {}
-  const Filter& take_rows(const Piece& /*rows*/, int /*threads*/, Monitor& /*monitor*/) override {
-    return filter_;
+  TakenRows take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) override {
+    return {filter_, rows.view.rows()};
   }
   std::string name() const override { return filter_.name(); }
 

@@ -35,14 +35,16 @@ class Candidates {
   void start_dense(const Block& block);
 
   // None yet: for each query in turn, add rows, then end_query.
-  void start_listed(const Block& block);
+  void start_listed(const Block& block) { start_listed(block, block.pairs()); }
   void add(std::int64_t row) {
     rows_.push_back(static_cast<std::uint32_t>(row - block_.rows.begin));
   }
   void end_query() { ends_.push_back(rows_.size()); }
 
-  // The same, from a filter that knows the true keys: nobody need verify them.
-  void start_keyed(const Block& block);
+  // The same, from a filter that knows the true keys: nobody need verify them. most: of all
+  // queries.
+  void start_keyed(const Block& block) { start_keyed(block, block.pairs()); }
+  void start_keyed(const Block& block, std::int64_t most);
   void add(std::int64_t row, double key) {
     add(row);
     keys_.push_back(key);
@@ -83,6 +85,8 @@ class Candidates {
   }
 
  private:
+  void start_listed(const Block& block, std::int64_t most);
+
   Block block_;
   bool dense_ = true;
   bool keyed_ = false;
@@ -120,7 +124,8 @@ class Filter {
   virtual const TwoSidedFilter* two_sided() const { return nullptr; }
 
   // thresholds[i]: of the block's i-th query, the key above which a row is of no use. A row whose
-  // key may be at or below it is a candidate. Called from many threads.
+  // key may be at or below it is a candidate. May answer for the block's first rows only, as the
+  // block of the candidates says: at least one. Called from many threads.
   virtual void survivors(const Block& block, std::span<const double> thresholds,
                          Candidates& out) const = 0;
 

@@ -19,6 +19,13 @@ struct Piece {
   Range range() const { return {first, first + view.rows()}; }
 };
 
+// The filter of the first `rows` of a chunk, until the next one is taken: of all, unless there is
+// no memory for so many.
+struct TakenRows {
+  const Filter& filter;
+  std::int64_t rows;
+};
+
 class FilterMaker {
  public:
   virtual ~FilterMaker() = default;
@@ -27,8 +34,7 @@ class FilterMaker {
   virtual void take_queries(const Piece& queries, const Piece& rows, int threads,
                             Monitor& monitor) = 0;
 
-  // The filter of a chunk, until the next one is taken.
-  virtual const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) = 0;
+  virtual TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) = 0;
 
   virtual std::string name() const = 0;
 };

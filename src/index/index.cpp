@@ -503,11 +503,13 @@ std::vector<std::int64_t> Index::ids() const {
 
 Neighbors Index::search(MatrixView queries, const SearchOptions& options,
                         const Context& context) const {
+  check_on_cpu(context, kIndex);
   return impl_->family->search(queries, impl_->ask(options.filter), options.k, context);
 }
 
 Ranges Index::within(MatrixView queries, const RangeOptions& options,
                      const Context& context) const {
+  check_on_cpu(context, kIndex);
   return impl_->family->within(queries, impl_->ask(options.filter), options.radius, context);
 }
 

@@ -24,31 +24,36 @@ Range clip(Range whole, std::int64_t begin, std::int64_t size) {
   return {std::min(begin, whole.end), std::min(begin + size, whole.end)};
 }
 
-// Answers how many pairs that were.
-std::int64_t run_block(const Block& block, const RowSet& allowed, const Filter& filter,
-                       const Verifier& verifier, Sink& sink, const Monitor& monitor,
-                       Scratch& scratch) {
-  const std::int64_t pairs = allowed.pairs_in(block);
-  if (pairs == 0) return 0;
+// What has been done of a block.
+struct Done {
+  std::int64_t row;  // its rows before this one
+  std::int64_t pairs;
+};
+
+Done run_block(const Block& block, const RowSet& allowed, const Filter& filter,
+               const Verifier& verifier, Sink& sink, const Monitor& monitor, Scratch& scratch) {
+  if (allowed.pairs_in(block) == 0) return {block.rows.end, 0};
   scratch.thresholds.resize(static_cast<std::size_t>(block.queries.size()));
   sink.thresholds(block.queries, scratch.thresholds);
   filter.survivors(block, scratch.thresholds, scratch.candidates);
   monitor.check();
+  const Block& answered = scratch.candidates.block();
+  const Done done{answered.rows.end, allowed.pairs_in(answered)};
   allowed.restrict(scratch.candidates);
   const std::int64_t survivors = scratch.candidates.size();
-  scratch.counts.considered += pairs;
+  scratch.counts.considered += done.pairs;
   scratch.counts.verified += survivors;
-  if (survivors == 0) return pairs;
+  if (survivors == 0) return done;
   if (scratch.candidates.keyed()) {
     sink.consume(scratch.candidates, scratch.candidates.keys());
-    return pairs;
+    return done;
   }
   // At once: growing by doubling would take twice what the plan counts.
-  reserve_room(scratch.keys, static_cast<std::size_t>(block.pairs()));
+  reserve_room(scratch.keys, static_cast<std::size_t>(answered.pairs()));
   scratch.keys.resize(static_cast<std::size_t>(survivors));
   verifier.keys(scratch.candidates, scratch.thresholds, scratch.keys, monitor);
   sink.consume(scratch.candidates, scratch.keys);
-  return pairs;
+  return done;
 }
 
 }  // namespace
@@ -73,10 +78,10 @@ ScanCounts scan(const ScanGrid& grid, const RowSet& allowed, const Filter& filte
     Sink& own = part == 0 ? sink : *twins[static_cast<std::size_t>(part - 1)];
     std::int64_t size = grid.first_row_tile;
     for (std::int64_t row = rows.begin; row < rows.end;) {
-      const Block block{queries, clip(rows, row, size)};
-      monitor.advance(run_block(block, allowed, filter, verifier, own, monitor,
-                                scratch[static_cast<std::size_t>(worker)]));
-      row = block.rows.end;
+      const Done done = run_block({queries, clip(rows, row, size)}, allowed, filter, verifier, own,
+                                  monitor, scratch[static_cast<std::size_t>(worker)]);
+      monitor.advance(done.pairs);
+      row = done.row;
       size = std::min(2 * size, grid.row_tile);
     }
   });

@@ -121,7 +121,7 @@ Neighbors KnnCursor::next(std::int64_t k, const Context& context) {
   if (k < 0 || k > kMaxRows) {
     fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, k);
   }
-  check_on_cpu(context, "a cursor");  // also where no search follows
+  on_device(context);  // says what is wrong also where no search follows
   try {
     Neighbors found = next_of(k, context);
     handed_out_ += k;

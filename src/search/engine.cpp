@@ -8,6 +8,7 @@
 #include "device/device_name.hpp"
 #include "scan/scan_once.hpp"
 #include "search/check_rows.hpp"
+#include "search/choose_device.hpp"
 #include "search/choose_filter.hpp"
 #include "search/matrix_verifier.hpp"
 #include "search/value_cost.hpp"
@@ -62,7 +63,7 @@ Engine::Engine(const SearchInput& input, const Context& context)
     : input_(input),
       context_(context),
       kernels_(distance_kernels(context.isa ? *context.isa : default_isa())) {
-  check_on_cpu(context, "this search");
+  on_device(context);  // or what names one is wrong
   check_arguments(input);
 }
 
@@ -84,15 +85,22 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.fixed_bytes = keeps.shared + static_cast<std::int64_t>(input_.filter.ids().size_bytes());
   shape.threads = resolve_threads(context_.threads);
   shape.memory_limit = context_.memory_limit;
-  filter_ = choose_filter(input_, kernels_.isa, tuning, shape);
+  ChosenDevice device = choose_device(input_, context_, shape);
+  filter_ =
+      device.filter ? std::move(device.filter) : choose_filter(input_, kernels_.isa, tuning, shape);
   plan_ = make_plan(shape, tuning);
+  plan_.device = device.id;
+  plan_.note = device.note;
   plan_.isa = kernels_.isa;
   plan_.filter = filter_->name() + allowed_text(input_);
-  first_row_tile_ =
-      shape.tiles ? std::min(round_up(tuning.tiles.first_rows, shape.tiles->rows), plan_.row_tile)
-                  : plan_.row_tile;
+  first_row_tile_ = plan_.row_tile;
+  if (shape.tiles) {
+    const std::int64_t first = shape.tiles->first_rows.value_or(tuning.tiles.first_rows);
+    first_row_tile_ = std::min(round_up(first, shape.tiles->rows), plan_.row_tile);
+  }
   plan_.pairs = pairs();
-  plan_.kernel = kernel_name(input_.metric, input_.base.dtype(), kernels_.isa);
+  plan_.kernel = kernel_name(input_.metric, input_.base.dtype(),
+                             device.id == kCpu ? to_string(kernels_.isa) : device.id);
   plan_.selector = std::move(selector);
 }
 
@@ -134,16 +142,19 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
   const RowSource& base = input_.base;
   Matrix base_buffer = buffer_for(base, plan_.base_chunk);
   bool has_queries = false;
-  for (std::int64_t first = 0; first < base.rows(); first += plan_.base_chunk) {
+  for (std::int64_t first = 0; first < base.rows();) {
     const Range chunk{first, std::min(first + plan_.base_chunk, base.rows())};
-    if (batch.begin > 0 && allowed_.pairs_in({batch, chunk}) == 0) continue;
+    if (batch.begin > 0 && allowed_.pairs_in({batch, chunk}) == 0) {
+      first = chunk.end;
+      continue;
+    }
     const Piece rows{fetch(base, chunk, base_buffer, monitor), first};
     if (batch.begin == 0) check(rows.view, first, "base", monitor);
     if (!has_queries) {
       filter_->take_queries({queries, batch.begin}, rows, plan_.threads, monitor);
       has_queries = true;
     }
-    run_chunk({queries, batch.begin}, rows, sink, monitor);
+    first += run_chunk({queries, batch.begin}, rows, sink, monitor);
   }
 }
 
@@ -159,9 +170,12 @@ bool Engine::serves_both(const ScanGrid& grid, const Filter& filter, Sink& sink)
                          : input_.meets == Meets::every_row;
 }
 
-void Engine::run_chunk(const Piece& queries, const Piece& base, Sink& sink, Monitor& monitor) {
+std::int64_t Engine::run_chunk(const Piece& queries, const Piece& chunk, Sink& sink,
+                               Monitor& monitor) {
+  const auto [filter, taken] = filter_->take_rows(chunk, plan_.threads, monitor);
+  if (taken < chunk.view.rows()) plan_.base_chunk = taken;  // nor would the next one fit
+  const Piece base{chunk.view.slice(0, taken), chunk.first};
   const MatrixVerifier verifier(input_.metric, kernels_, queries, base);
-  const Filter& filter = filter_->take_rows(base, plan_.threads, monitor);
   exact_ = exact_ && filter.certified();
   const ScanGrid grid{.queries = queries.range(),
                       .rows = base.range(),
@@ -176,6 +190,7 @@ void Engine::run_chunk(const Piece& queries, const Piece& base, Sink& sink, Moni
                    : scan(grid, allowed_, filter, verifier, sink, monitor);
   counts_.considered += counts.considered;
   counts_.verified += counts.verified;
+  return taken;
 }
 
 // In pieces, so that a cancelled search need not wait for the whole.

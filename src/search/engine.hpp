@@ -71,7 +71,8 @@ class Engine {
  private:
   void run_batch(Range batch, Sink& sink, Monitor& monitor);
   bool serves_both(const ScanGrid& grid, const Filter& filter, Sink& sink) const;
-  void run_chunk(const Piece& queries, const Piece& base, Sink& sink, Monitor& monitor);
+  // Answers how many rows of the chunk that were.
+  std::int64_t run_chunk(const Piece& queries, const Piece& chunk, Sink& sink, Monitor& monitor);
   void check(MatrixView rows, std::int64_t first, std::string_view what,
              const Monitor& monitor) const;
 

@@ -38,8 +38,8 @@ MatrixVerifier::MatrixVerifier(MetricSpec metric, const DistanceKernels& kernels
       kernel_(kernels.metrics[static_cast<std::size_t>(metric.metric)]
                   .keys[static_cast<std::size_t>(base.view.dtype())]) {}
 
-std::string kernel_name(MetricSpec metric, DType dtype, Isa isa) {
-  return fmt::format("{}/{}/{}", to_string(metric), to_string(dtype), to_string(isa));
+std::string kernel_name(MetricSpec metric, DType dtype, std::string_view where) {
+  return fmt::format("{}/{}/{}", to_string(metric), to_string(dtype), where);
 }
 
 void MatrixVerifier::keys(const Candidates& candidates, std::span<const double> thresholds,

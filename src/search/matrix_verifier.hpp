@@ -12,8 +12,8 @@
 
 namespace nearfield {
 
-// "sqeuclidean/f32/avx2"
-std::string kernel_name(MetricSpec metric, DType dtype, Isa isa);
+// "sqeuclidean/f32/avx2", or where else it runs.
+std::string kernel_name(MetricSpec metric, DType dtype, std::string_view where);
 
 // Keys of a metric over two matrices, each a piece of a larger one.
 class MatrixVerifier final : public Verifier {

@@ -15,7 +15,8 @@ constexpr std::int64_t kCallBytes = 4096;    // of the call: names, buffers' ali
 // Of all workers: keys and candidates of a block, thresholds of its queries and rows, the query as
 // float64 and as float32.
 std::int64_t scratch_bytes(const Plan& plan, const SearchShape& shape) {
-  const std::int64_t pairs = plan.query_tile * plan.row_tile;
+  std::int64_t pairs = plan.query_tile * plan.row_tile;
+  if (shape.tiles) pairs = std::min(pairs, shape.tiles->most_listed.value_or(pairs));
   return plan.threads *
          (pairs * 12 + plan.query_tile * 16 + plan.row_tile * 8 + shape.cols * 12 + kWorkerBytes);
 }
@@ -134,12 +135,17 @@ std::optional<Plan> try_plan(const SearchShape& shape, const Tuning& tuning, std
     plan.base_chunk = std::clamp(bytes / row_bytes, least_chunk, std::max(shape.rows, least_chunk));
     left -= plan.base_chunk * row_bytes;
   }
+  if (shape.most_chunk) plan.base_chunk = std::min(plan.base_chunk, *shape.most_chunk);
   plan.query_batch =
       std::clamp(left / query_bytes, std::int64_t{1}, std::max<std::int64_t>(shape.queries, 1));
+  if (shape.most_batch) plan.query_batch = std::min(plan.query_batch, *shape.most_batch);
   left -= plan.query_batch * query_bytes;
   plan.passes = divide_up(shape.queries, plan.query_batch);
   if (runs_inline(plan.query_batch * plan.base_chunk, shape, tuning)) plan.threads = 1;
   plan.row_parts = row_parts(plan, tuning, shape.sink_bytes, left);
+  if (shape.tiles && shape.tiles->most_row_parts) {
+    plan.row_parts = std::min(plan.row_parts, *shape.tiles->most_row_parts);
+  }
   plan.filter_row_bytes = shape.base_filter_bytes;
   plan.working_bytes = shape.fixed_bytes + scratch + plan.base_chunk * row_bytes +
                        plan.query_batch * (query_bytes + (plan.row_parts - 1) * shape.sink_bytes);

@@ -62,6 +62,11 @@ struct TileShape {
   std::int64_t most_queries = 1;
   std::int64_t most_rows = 1;
   std::int64_t most_pairs = 1;
+  // Of most_pairs, those that are listed at a time: the filter answers for fewer rows where it
+  // finds more. Empty: all.
+  std::optional<std::int64_t> most_listed = {};
+  std::optional<std::int64_t> first_rows = {};  // of the first block; empty: those of the tuning
+  std::optional<std::int64_t> most_row_parts = {};
   // Threads share the rows, and each has as many queries as there may be: rows cost something for
   // every block they are in. Else they share the queries, since each part of the rows begins
   // without a threshold.
@@ -82,7 +87,10 @@ struct SearchShape {
   std::optional<TileShape> tiles;       // of a filter that has them
   std::int64_t base_filter_bytes = 0;   // a row, as the filter keeps it
   std::int64_t query_filter_bytes = 0;  // likewise
-  std::int64_t fixed_bytes = 0;         // of the whole search: the list of allowed rows, say
+  // At a time, where a device has room for no more.
+  std::optional<std::int64_t> most_batch = {};
+  std::optional<std::int64_t> most_chunk = {};
+  std::int64_t fixed_bytes = 0;  // of the whole search: the list of allowed rows, say
   int threads = 1;
   std::optional<std::int64_t> memory_limit;
 };

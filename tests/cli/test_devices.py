@@ -192,6 +192,18 @@ class Devices(CommandLine):
                 self.assertIn(f", {DEVICE}", done.stderr)
                 self.assertEqual(self.path("device.npy").read_bytes(),
                                  self.path("cpu.npy").read_bytes())
+        searches = [["knn", "--queries", "q.fbin", "-k", 5], ["graph", "-k", 3],
+                    ["mutual", "--queries", "q.fbin"], ["pairs", "--count", 9],
+                    ["range", "--queries", "q.fbin", "--radius", 30]]
+        for search in searches:
+            offsets = ["--offsets", "offsets.npy"] if search[0] == "range" else []
+            for name, device in ("cpu.npy", []), ("device.npy", ["--device", DEVICE]):
+                done = self.run_well(*search, "--base", "b.fbin", "--output", name, *offsets,
+                                     *device, "--json")
+            self.assertTrue(json.loads(done.stdout)["plan"]["device"].startswith(DEVICE), search)
+            self.assertEqual(self.path("device.npy").read_bytes(),
+                             self.path("cpu.npy").read_bytes(), search)
+        self.run_well(*PAIRWISE, "--output", "cpu.npy")
         for largest in [], ["--largest"]:
             select = ["select", "cpu.npy", "-k", 7, *largest]
             self.run_well(*select, "--output", "cpu.csv")

@@ -92,7 +92,7 @@ class Mistakes(CommandLine):
             (["--timeout", "nan"], "'nan' is not a number of seconds"),
             (["--bits", 0], "'0' is not a whole number from 1"),
             (["-k", 1, "-k", 2], "-k"),
-            (["--device", "cpu"], "'--device' is not an option of knn"),
+            (["--largest"], "'--largest' is not an option of knn"),
         ]:
             with self.subTest(wrong=wrong):
                 self.run_badly(*KNN, "--json", *wrong, code=2, says=[says])

@@ -46,7 +46,7 @@ TEST(Concurrency, AChildForkedDuringSearchesFindsTheAnswer) {
 #endif
 #ifdef NEARFIELD_THREAD_SANITIZED
   GTEST_SKIP() << "ThreadSanitizer does not support threads of a child that was forked while there "
-                  "were several: it hangs one time in some twenty; the other lanes run this test";
+                  "were several, and hangs now and then; the other lanes run this test";
 #endif
   const Problem problem;
   std::atomic<bool> stop{false};

@@ -260,8 +260,8 @@ TEST_F(CudaCallTest, PairwiseReadsBothArraysInPlace) {
   const fake::Launch& keys = launch("keys");
   EXPECT_EQ(keys.card, kCard);
   EXPECT_EQ(keys.arguments[0], memory_);
-  EXPECT_EQ(keys.arguments[4], memory_);
-  EXPECT_EQ(keys.arguments[5], reinterpret_cast<void*>(24)) << "the caller's stride";
+  EXPECT_EQ(keys.arguments[5], memory_);
+  EXPECT_EQ(keys.arguments[7], reinterpret_cast<void*>(24)) << "the caller's stride";
   EXPECT_EQ(launch("flaws").arguments[0], memory_) << "NaN is looked for there";
   EXPECT_EQ(copies(cudaMemcpyHostToDevice), 0);
   EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 0);
@@ -275,7 +275,7 @@ TEST_F(CudaCallTest, OneSideMayBeOfTheHost) {
   const Matrix queries(DType::f32, 3, 4);
   pairwise(queries, array(DType::f32, 9, 4), {}, context_);
   EXPECT_NE(launch("keys").arguments[0], memory_);
-  EXPECT_EQ(launch("keys").arguments[4], memory_);
+  EXPECT_EQ(launch("keys").arguments[5], memory_);
   EXPECT_EQ(copies(cudaMemcpyHostToDevice), 1);
 }
 

@@ -34,6 +34,16 @@ TEST_F(NoFloat64Test, TheCpuComputesKeysAndThePlanSaysSo) {
   EXPECT_NE(to_string(plan).find("note      on the CPU"), std::string::npos) << to_string(plan);
 }
 
+TEST_F(NoFloat64Test, TheCpuSearchesAndThePlanSaysSo) {
+  const Neighbors found = knn(rows_, rows_, {.k = 2}, context_);
+  EXPECT_EQ(found.ids, knn(rows_, rows_, {.k = 2}).ids);
+  EXPECT_EQ(found.stats.plan.device, "cpu");
+  EXPECT_EQ(found.stats.plan.note, "on the CPU: keys are float64, which opencl:0 lacks");
+  context_.stream = 64;
+  test::expect_error([&] { knn(rows_, rows_, {}, context_); }, ErrorCode::invalid_argument,
+                     {"a stream means nothing"});
+}
+
 TEST_F(NoFloat64Test, TheCpuDoesNotReadItsMemory) {
   const DeviceArray array{.data = 4096, .rows = 3, .cols = 2};
   test::expect_error([&] { pairwise(rows_, array, {}, context_); }, ErrorCode::unsupported,

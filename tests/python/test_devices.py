@@ -115,6 +115,31 @@ def test_pairwise_has_the_same_bits_on_a_device(metric: str) -> None:
 
 
 @on_a_device
+def test_searches_have_the_same_bits_on_a_device() -> None:
+    random = np.random.default_rng(5)
+    base = random.normal(size=(700, 40)).astype(np.float32)
+    queries = base[:30] + np.float32(0.1)
+    for limit in None, "256K":
+        found = nf.knn(queries, base, 7, device=DEVICE, device_memory_limit=limit)
+        expected = nf.knn(queries, base, 7)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_array_equal(found.keys, expected.keys)
+        assert found.stats.plan.device.startswith(DEVICE)
+    ranges = nf.within(queries, base, 60, device=DEVICE)
+    np.testing.assert_array_equal(ranges.keys, nf.within(queries, base, 60).keys)
+    np.testing.assert_array_equal(nf.graph(base, 3, device=DEVICE).keys, nf.graph(base, 3).keys)
+    np.testing.assert_array_equal(
+        nf.pairs(base, count=20, device=DEVICE).keys, nf.pairs(base, count=20).keys
+    )
+    np.testing.assert_array_equal(
+        nf.mutual(queries, base, device=DEVICE).keys, nf.mutual(queries, base).keys
+    )
+    assert nf.plan_knn(queries, base, device=DEVICE).device.startswith(DEVICE)
+    cursor = nf.KnnCursor(queries, base)
+    np.testing.assert_array_equal(cursor.next(7, device=DEVICE).keys, expected.keys)
+
+
+@on_a_device
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("largest", [False, True])
 def test_select_k_is_the_same_on_a_device(dtype: type, largest: bool) -> None:

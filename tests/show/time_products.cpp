@@ -66,7 +66,8 @@ class Ours {
   Ours(const Shape& shape, ProductKind kind, MatrixView queries, MatrixView rows)
       : device_(gpu::open_device("opencl").device),
         queue_(device_.make_queue(0)),
-        step_(queries, rows, kind, ProductOutput::product, product_scale(3, 3, shape.cols, kind)),
+        step_(queries.dtype(), rows.dtype(), rows.cols(), kind, ProductOutput::product,
+              product_scale(3, 3, shape.cols, kind)),
         queries_(step_.convert_queries(device_, *queue_, queries)),
         rows_(step_.convert_rows(device_, *queue_, rows)),
         found_(device_.allocate(ProductStep::found_bytes(shape.queries, shape.rows))) {

@@ -18,6 +18,8 @@
 #define NEARFIELD_GLOBAL            // of a pointer to the memory of the device
 #define NEARFIELD_SHARED            // of a pointer to the memory of a block
 #define NEARFIELD_BLOCK __shared__  // of a variable in the memory of a block
+// Of a loop over what is to stay in registers.
+#define NEARFIELD_UNROLL_REGISTERS _Pragma("unroll")
 
 namespace nearfield {
 
@@ -60,6 +62,7 @@ NEARFIELD_INLINE u32 ballot(bool of_this) { return __ballot_sync(~0u, of_this); 
 // What was there before.
 NEARFIELD_INLINE u32 add_to_shared(NEARFIELD_SHARED u32* at, u32 x) { return atomicAdd(at, x); }
 NEARFIELD_INLINE u32 add_to_global(NEARFIELD_GLOBAL u32* at, u32 x) { return atomicAdd(at, x); }
+NEARFIELD_INLINE void max_in_global(NEARFIELD_GLOBAL u32* at, u32 x) { atomicMax(at, x); }
 
 NEARFIELD_INLINE u32 bits_of(float x) { return __float_as_uint(x); }
 NEARFIELD_INLINE float float_of(u32 bits) { return __uint_as_float(bits); }
@@ -91,6 +94,8 @@ NEARFIELD_INLINE i32 dot_bytes(u32 a, u32 b, i32 sum) {
 #define NEARFIELD_GLOBAL __global
 #define NEARFIELD_SHARED __local
 #define NEARFIELD_BLOCK __local
+// It keeps them in memory all the same, and would compile each round for a second.
+#define NEARFIELD_UNROLL_REGISTERS _Pragma("unroll 1")
 
 // Of extensions whose declarations the compiler's header lacks for C++.
 uint __attribute__((overloadable)) sub_group_shuffle(uint, uint);
@@ -147,6 +152,7 @@ NEARFIELD_INLINE u32 ballot(bool of_this) { return sub_group_ballot(of_this).x; 
 
 NEARFIELD_INLINE u32 add_to_shared(NEARFIELD_SHARED u32* at, u32 x) { return atomic_add(at, x); }
 NEARFIELD_INLINE u32 add_to_global(NEARFIELD_GLOBAL u32* at, u32 x) { return atomic_add(at, x); }
+NEARFIELD_INLINE void max_in_global(NEARFIELD_GLOBAL u32* at, u32 x) { atomic_max(at, x); }
 
 NEARFIELD_INLINE u32 bits_of(float x) { return as_uint(x); }
 NEARFIELD_INLINE float float_of(u32 bits) { return as_float(bits); }

@@ -9,20 +9,14 @@
 #include "device/gpu/host_reads.hpp"
 #include "device/gpu/open.hpp"
 #include "device/gpu/pair_tiles.hpp"
+#include "distance/gpu/key_step.hpp"
 
 namespace nearfield {
 namespace {
 
-// keys.cu knows types by number.
-static_assert(static_cast<int>(DType::f64) == 0 && static_cast<int>(DType::f32) == 1 &&
-              static_cast<int>(DType::f16) == 2 && static_cast<int>(DType::bf16) == 3 &&
-              static_cast<int>(DType::u8) == 4 && static_cast<int>(DType::i8) == 5 &&
-              static_cast<int>(DType::bits) == 6);
-constexpr std::int64_t kSide = 16;  // keys of a block, both ways
-constexpr std::int64_t kWordBytes = 8;
 constexpr std::int64_t kKeyBytes = sizeof(double);
 constexpr std::int64_t kBatchKeys = std::int64_t{8} << 20;
-constexpr gpu::TileSize kMost = {gpu::Grid::kMostY * kSide, std::int64_t{1} << 30};
+constexpr gpu::TileSize kMost = {gpu::Grid::kMostY * kKeySide, std::int64_t{1} << 30};
 
 // Memory that is mapped twice need not read the same, says OpenCL.
 bool overlap(const PlacedRows& a, const PlacedRows& b) {
@@ -40,12 +34,11 @@ class KeyWork final : public gpu::PairWork {
       : device_(device),
         queries_(queries.view),
         rows_(rows.view),
-        metric_(metric),
         queue_(device.make_queue(stream)),
-        query_tiles_(device, *queue_, gpu::byte_rows(queries), layout_of(queries_),
+        query_tiles_(device, *queue_, gpu::byte_rows(queries), KeyStep::layout(queries_.dtype()),
                      overlap(queries, rows) ? gpu::HostReads::copied : host),
-        row_tiles_(device, *queue_, gpu::byte_rows(rows), layout_of(rows_), host),
-        module_(fmt::format("keys_{}", info(metric).name)),
+        row_tiles_(device, *queue_, gpu::byte_rows(rows), KeyStep::layout(rows_.dtype()), host),
+        step_(metric, rows_.cols()),
         keys_(keys) {}
 
   bool maps_host() const { return query_tiles_.maps_host() || row_tiles_.maps_host(); }
@@ -66,12 +59,8 @@ class KeyWork final : public gpu::PairWork {
 
   void run(std::int64_t first, std::int64_t count) override {
     const gpu::ArrayTile queries = query_tiles_.take(first, count);
-    queue_->run({module_, "keys"}, {divide_up(row_count_, kSide), divide_up(count, kSide)},
-                {*queries.rows, static_cast<std::uint64_t>(queries.stride),
-                 static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(queries_.dtype()),
-                 *row_tile_.rows, static_cast<std::uint64_t>(row_tile_.stride),
-                 static_cast<std::uint32_t>(row_count_), static_cast<std::uint32_t>(rows_.dtype()),
-                 width(), metric_.p, *found_});
+    step_.all(*queue_, {queries, queries_.dtype(), 0, count},
+              {row_tile_, rows_.dtype(), 0, row_count_}, *found_);
     queue_->read(*found_, keys_ + first * rows_.rows() + first_row_,
                  {count, row_count_ * kKeyBytes, row_count_ * kKeyBytes, rows_.rows() * kKeyBytes});
     queue_->wait();
@@ -80,24 +69,13 @@ class KeyWork final : public gpu::PairWork {
  private:
   static std::int64_t bytes_of(MatrixView rows) { return row_bytes(rows.dtype(), rows.cols()); }
 
-  // Words of bits are read whole.
-  static gpu::RowLayout layout_of(MatrixView rows) {
-    return {.word = rows.dtype() == DType::bits ? kWordBytes : 1};
-  }
-
-  std::uint32_t width() const {
-    return static_cast<std::uint32_t>(
-        rows_.dtype() == DType::bits ? round_up(bytes_of(rows_), kWordBytes) : rows_.cols());
-  }
-
   gpu::Device& device_;
   MatrixView queries_;  // for their shapes: they may be on the device
   MatrixView rows_;
-  MetricSpec metric_;
   std::unique_ptr<gpu::Queue> queue_;
   gpu::ArrayTiles query_tiles_;
   gpu::ArrayTiles row_tiles_;
-  std::string module_;
+  KeyStep step_;
   double* keys_;
   std::int64_t first_row_ = 0;
   std::int64_t row_count_ = 0;
@@ -168,9 +146,10 @@ std::string device_keys(const PlacedRows& queries, const PlacedRows& rows, Metri
                         std::int64_t keys_at_once, const Context& context, Monitor& monitor,
                         double* keys) {
   gpu::Device& device = gpu::open_device(context.device).device;
-  const gpu::PairLimits limits{.most_pairs = std::clamp(keys_at_once, kSide * kSide, kBatchKeys),
-                               .most = kMost,
-                               .least = kSide};
+  const gpu::PairLimits limits{
+      .most_pairs = std::clamp(keys_at_once, kKeySide * kKeySide, kBatchKeys),
+      .most = kMost,
+      .least = kKeySide};
   if (queries.view.rows() == 0 || rows.view.rows() == 0) return {};
   const KeySample sample(device, queries, rows, metric, context, limits.most_pairs, keys);
   const gpu::HostReadsChoice host = choose_host_reads(

@@ -14,7 +14,7 @@ DeviceProducts run(MatrixView queries, MatrixView rows, ProductKind kind, Produc
                    const ProductScale& scale, const Context& context, Monitor& monitor,
                    void* found) {
   const gpu::Opened opened = gpu::open_device(context.device);
-  const ProductStep step(queries, rows, kind, output, scale);
+  const ProductStep step(queries.dtype(), rows.dtype(), rows.cols(), kind, output, scale);
   run_product_tiles(opened.device, queries, rows, step, context, monitor,
                     static_cast<std::byte*>(found));
   return {opened.id, scale};
@@ -36,15 +36,16 @@ void check_cols(MatrixView queries, MatrixView rows) {
   }
 }
 
-// The largest term of a sum.
-std::int64_t largest_term(MatrixView queries, MatrixView rows, ProductOutput output) {
-  const auto largest = [](MatrixView x) { return x.dtype() == DType::u8 ? 255 : 128; };
-  if (output == ProductOutput::product) return std::int64_t{largest(queries)} * largest(rows);
-  const std::int64_t apart = queries.dtype() == rows.dtype() ? 255 : 255 + 128;
-  return apart * apart;
-}
-
 }  // namespace
+
+// By the largest term of a sum.
+std::int64_t most_byte_cols(DType queries, DType rows, ProductOutput output) {
+  const auto largest = [](DType x) { return std::int64_t{x == DType::u8 ? 255 : 128}; };
+  const std::int64_t apart = queries == rows ? 255 : 255 + 128;
+  const std::int64_t term =
+      output == ProductOutput::sqeuclidean ? apart * apart : largest(queries) * largest(rows);
+  return std::numeric_limits<std::int32_t>::max() / term;
+}
 
 DeviceProducts device_products(MatrixView queries, MatrixView rows, ProductKind kind,
                                ProductOutput output, const Context& context, Monitor& monitor,
@@ -68,8 +69,7 @@ DeviceProducts device_byte_products(MatrixView queries, MatrixView rows, Product
     fail(ErrorCode::unsupported, "products of bytes are made of u8 and i8, not of {} and {}",
          to_string(queries.dtype()), to_string(rows.dtype()));
   }
-  const std::int64_t most =
-      std::numeric_limits<std::int32_t>::max() / largest_term(queries, rows, output);
+  const std::int64_t most = most_byte_cols(queries.dtype(), rows.dtype(), output);
   if (rows.cols() > most) {
     fail(ErrorCode::unsupported,
          "sums over {} columns of {} and {} may not fit 32 bits, over {} they do: use halves",

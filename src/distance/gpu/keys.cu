@@ -8,6 +8,8 @@
 #include <nearfield/metric_kinds.hpp>
 
 #include "device/gpu/kernel_language.h"
+#include "distance/gpu/pair_list.h"
+#include "distance/gpu/stored_value.h"
 
 namespace nearfield::device {
 
@@ -28,17 +30,6 @@ constexpr u32 kPiece = 32;                       // values of a row at a time
 constexpr u32 kEach = kSide * kSide / kThreads;  // of a thread, in a column
 static_assert(kEach > 0 && kThreads % kSide == 0, "a thread has a key or several");
 
-// As DType; distance/gpu/device_keys.cpp proves it.
-enum Stored : u32 { kF64, kF32, kF16, kBf16, kU8, kI8, kBits };
-
-struct Rows {
-  NEARFIELD_GLOBAL const u8* bytes;
-  u64 stride;  // bytes
-  u32 count;
-  u32 width;  // values; of bits, bytes, a multiple of 8
-  u32 stored;
-};
-
 // What a metric adds up: float64.
 template <MetricInput>
 struct Element {
@@ -47,22 +38,7 @@ struct Element {
   NEARFIELD_INLINE static u32 count(u32 width) { return width; }
 
   NEARFIELD_INLINE static double load(NEARFIELD_GLOBAL const u8* row, u32 i, u32 stored) {
-    switch (stored) {
-      case kF64:
-        return reinterpret_cast<NEARFIELD_GLOBAL const double*>(row)[i];
-      case kF32:
-        return reinterpret_cast<NEARFIELD_GLOBAL const float*>(row)[i];
-      case kF16:
-        return float_of(reinterpret_cast<NEARFIELD_GLOBAL const f16*>(row)[i]);
-      case kBf16: {
-        const u32 upper = reinterpret_cast<NEARFIELD_GLOBAL const u16*>(row)[i];
-        return float_of(upper << 16);
-      }
-      case kU8:
-        return row[i];
-      default:
-        return static_cast<i8>(row[i]);
-    }
+    return stored_value(row, i, stored);
   }
 };
 
@@ -124,10 +100,11 @@ struct Partial {
   }
 };
 
-NEARFIELD_INLINE void write_keys(const Rows& queries, const Rows& rows, double p,
-                                 NEARFIELD_GLOBAL double* keys,
-                                 NEARFIELD_SHARED Number (*query_piece)[kPiece + 1],
-                                 NEARFIELD_SHARED Number (*row_piece)[kPiece + 1]) {
+// The keys of the square of this block: use(query, row, key).
+template <class Use>
+NEARFIELD_INLINE void make_keys(const Rows& queries, const Rows& rows, double p, const Use& use,
+                                NEARFIELD_SHARED Number (*query_piece)[kPiece + 1],
+                                NEARFIELD_SHARED Number (*row_piece)[kPiece + 1]) {
   const M metric = metric_with<M>(p, 0);
   const u32 query = thread() / kSide * kEach;
   const u32 row = thread() % kSide;
@@ -145,25 +122,123 @@ NEARFIELD_INLINE void write_keys(const Rows& queries, const Rows& rows, double p
   for (u32 i = 0; i < kEach; ++i) {
     const u32 query_at = block_y() * kSide + query + i;
     if (query_at < queries.count && row_at < rows.count) {
-      keys[static_cast<u64>(query_at) * rows.count + row_at] = partial[i].key();
+      use(query_at, row_at, partial[i].key());
     }
+  }
+}
+
+struct ToMatrix {
+  NEARFIELD_GLOBAL double* keys;
+  u32 row_count;
+
+  NEARFIELD_INLINE void operator()(u32 query, u32 row, double key) const {
+    keys[static_cast<u64>(query) * row_count + row] = key;
+  }
+};
+
+struct ToList {
+  NEARFIELD_GLOBAL const double* thresholds;  // of the queries; NaN: nothing is close
+  PairList list;
+  NEARFIELD_GLOBAL double* keys;
+
+  // A key that is no number is that of a pair too far to be told apart: infinity.
+  NEARFIELD_INLINE void operator()(u32 query, u32 row, double key) const {
+    const double threshold = thresholds[query];
+    const double infinity = double_of(static_cast<u64>(0x7FF) << 52);
+    if (!(key <= threshold) && !(key != key && threshold == infinity)) return;
+    const u32 at = list.add(query, row);
+    if (at < list.most) keys[at] = key;
+  }
+};
+
+// A pair has as many threads as a key has partial sums.
+constexpr u32 kPairThreads = 8;
+constexpr u32 kPairs = kThreads / kPairThreads;
+
+NEARFIELD_INLINE void make_pair_keys(const Rows& queries, const Rows& rows, double p,
+                                     NEARFIELD_GLOBAL const u64* places, u32 count,
+                                     NEARFIELD_GLOBAL double* keys,
+                                     NEARFIELD_SHARED Number (*room)[kThreads]) {
+  const M metric = metric_with<M>(p, 0);
+  const u32 part = thread() % kPairThreads;
+  // All threads of a block go round as often.
+  for (u32 first = block_x() * kPairs; first < count; first += blocks_x() * kPairs) {
+    const u32 at = first + thread() / kPairThreads;
+    Number own[M::sums] = {};
+    if (at < count) {
+      NEARFIELD_GLOBAL const u8* const query =
+          queries.bytes + static_cast<u32>(places[at] >> 32) * queries.stride;
+      NEARFIELD_GLOBAL const u8* const row =
+          rows.bytes + static_cast<u32>(places[at]) * rows.stride;
+      for (u32 i = part; i < Read::count(rows.width); i += kPairThreads) {
+        metric.template accumulate<Number>(own, Read::load(query, i, queries.stored),
+                                           Read::load(row, i, rows.stored));
+      }
+    }
+#pragma unroll
+    for (u32 s = 0; s < M::sums; ++s) room[s][thread()] = own[s];
+    sync();
+    if (at < count && part == 0) {
+      Partial all;
+#pragma unroll
+      for (u32 i = 0; i < 8 * M::sums; ++i) all.sums[i] = room[i / 8][thread() + i % 8];
+      keys[at] = all.key();
+    }
+    sync();
   }
 }
 
 }  // namespace
 }  // namespace nearfield::device
 
-// Both are as wide, and may be of different types.
-NEARFIELD_KERNEL keys(NEARFIELD_GLOBAL const nearfield::u8* queries, nearfield::u64 query_stride,
-                      nearfield::u32 query_count, nearfield::u32 query_type,
-                      NEARFIELD_GLOBAL const nearfield::u8* rows, nearfield::u64 row_stride,
-                      nearfield::u32 row_count, nearfield::u32 row_type, nearfield::u32 width,
-                      double p, NEARFIELD_GLOBAL double* found) {
+// Both are as wide, begin at some byte, and may be of different types.
+NEARFIELD_KERNEL keys(NEARFIELD_GLOBAL const nearfield::u8* queries, nearfield::u64 query_begin,
+                      nearfield::u64 query_stride, nearfield::u32 query_count,
+                      nearfield::u32 query_type, NEARFIELD_GLOBAL const nearfield::u8* rows,
+                      nearfield::u64 row_begin, nearfield::u64 row_stride, nearfield::u32 row_count,
+                      nearfield::u32 row_type, nearfield::u32 width, double p,
+                      NEARFIELD_GLOBAL double* found) {
   NEARFIELD_BLOCK nearfield::device::Number query_piece[nearfield::device::kSide]
                                                        [nearfield::device::kPiece + 1];
   NEARFIELD_BLOCK nearfield::device::Number row_piece[nearfield::device::kSide]
                                                      [nearfield::device::kPiece + 1];
-  nearfield::device::write_keys({queries, query_stride, query_count, width, query_type},
-                                {rows, row_stride, row_count, width, row_type}, p, found,
-                                query_piece, row_piece);
+  nearfield::device::make_keys(
+      {queries + query_begin, query_stride, query_count, width, query_type},
+      {rows + row_begin, row_stride, row_count, width, row_type}, p,
+      nearfield::device::ToMatrix{found, row_count}, query_piece, row_piece);
+}
+
+// Of these, the keys up to the threshold of their query.
+NEARFIELD_KERNEL close_keys(
+    NEARFIELD_GLOBAL const nearfield::u8* queries, nearfield::u64 query_begin,
+    nearfield::u64 query_stride, nearfield::u32 query_count, nearfield::u32 query_type,
+    NEARFIELD_GLOBAL const nearfield::u8* rows, nearfield::u64 row_begin, nearfield::u64 row_stride,
+    nearfield::u32 row_count, nearfield::u32 row_type, nearfield::u32 width, double p,
+    NEARFIELD_GLOBAL const double* thresholds, NEARFIELD_GLOBAL nearfield::u32* count,
+    nearfield::u32 most, NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL double* found) {
+  NEARFIELD_BLOCK nearfield::device::Number query_piece[nearfield::device::kSide]
+                                                       [nearfield::device::kPiece + 1];
+  NEARFIELD_BLOCK nearfield::device::Number row_piece[nearfield::device::kSide]
+                                                     [nearfield::device::kPiece + 1];
+  nearfield::device::make_keys(
+      {queries + query_begin, query_stride, query_count, width, query_type},
+      {rows + row_begin, row_stride, row_count, width, row_type}, p,
+      nearfield::device::ToList{thresholds, {count, most, places}, found}, query_piece, row_piece);
+}
+
+// Of the pairs in a list, in whose places queries and rows are numbered from these bytes on.
+NEARFIELD_KERNEL pair_keys(NEARFIELD_GLOBAL const nearfield::u8* queries,
+                           nearfield::u64 query_begin, nearfield::u64 query_stride,
+                           nearfield::u32 query_type, NEARFIELD_GLOBAL const nearfield::u8* rows,
+                           nearfield::u64 row_begin, nearfield::u64 row_stride,
+                           nearfield::u32 row_type, nearfield::u32 width, double p,
+                           NEARFIELD_GLOBAL const nearfield::u32* count, nearfield::u32 most,
+                           NEARFIELD_GLOBAL const nearfield::u64* places,
+                           NEARFIELD_GLOBAL double* found) {
+  NEARFIELD_BLOCK nearfield::device::Number room[nearfield::device::M::sums]
+                                                [nearfield::device::kThreads];
+  const nearfield::u32 listed = *count < most ? *count : most;
+  nearfield::device::make_pair_keys({queries + query_begin, query_stride, 0, width, query_type},
+                                    {rows + row_begin, row_stride, 0, width, row_type}, p, places,
+                                    listed, found, room);
 }

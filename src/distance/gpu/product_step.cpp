@@ -31,22 +31,33 @@ std::uint32_t wrapped(std::int64_t x) { return static_cast<std::uint32_t>(x); }
 
 }  // namespace
 
-ProductStep::ProductStep(MatrixView queries, MatrixView rows, ProductKind kind,
+ProductStep::ProductStep(DType queries, DType rows, std::int64_t cols, ProductKind kind,
                          ProductOutput output, const ProductScale& scale)
     : kind_(kind),
       squared_(output == ProductOutput::sqeuclidean),
+      factor_(squared_                                 ? -2
+              : output == ProductOutput::inner_product ? -1
+                                                       : 1),
       scale_(scale),
-      cols_(rows.cols()),
-      query_shift_(shift_of(queries.dtype())),
-      row_shift_(shift_of(rows.dtype())) {}
+      cols_(cols),
+      query_shift_(shift_of(queries)),
+      row_shift_(shift_of(rows)) {}
 
 std::int64_t ProductStep::padded_cols() const {
   return round_up(std::max<std::int64_t>(cols_, 1), kProductPieceBytes / value_bytes(kind_));
 }
 
+std::int64_t ProductStep::vector_bytes(DType dtype) const {
+  return row_bytes(dtype, cols_) + padded_cols() * value_bytes(kind_) + kFoundBytes;
+}
+
+std::int64_t ProductStep::padding_bytes() const {
+  return (kProductTile - 1) * padded_cols() * value_bytes(kind_);
+}
+
 std::int64_t ProductStep::vectors_bytes(DType dtype, std::int64_t count) const {
-  return count * row_bytes(dtype, cols_) +
-         round_up(count, kProductTile) * padded_cols() * value_bytes(kind_) + count * kFoundBytes;
+  return count * vector_bytes(dtype) +
+         (round_up(count, kProductTile) - count) * padded_cols() * value_bytes(kind_);
 }
 
 std::int64_t ProductStep::found_bytes(std::int64_t queries, std::int64_t rows) {
@@ -58,15 +69,13 @@ std::int64_t ProductStep::found_bytes(std::int64_t queries, std::int64_t rows) {
 // of them are taken twice and off the norms.
 ConvertedVectors ProductStep::convert_queries(gpu::Device& device, gpu::Queue& queue,
                                               MatrixView queries) const {
-  const int factor = squared_ ? -2 : 1;
-  const std::int64_t offset = factor * cols_ * query_shift_ * row_shift_;
-  return convert(device, queue, queries, scale_.queries, {squared_, factor * row_shift_, offset});
+  const std::int64_t offset = factor_ * cols_ * query_shift_ * row_shift_;
+  return convert(device, queue, queries, scale_.queries, {squared_, factor_ * row_shift_, offset});
 }
 
 ConvertedVectors ProductStep::convert_rows(gpu::Device& device, gpu::Queue& queue,
                                            MatrixView rows) const {
-  const int factor = squared_ ? -2 : 1;
-  return convert(device, queue, rows, scale_.rows, {squared_, factor * query_shift_, 0});
+  return convert(device, queue, rows, scale_.rows, {squared_, factor_ * query_shift_, 0});
 }
 
 ConvertedVectors ProductStep::convert(gpu::Device& device, gpu::Queue& queue, MatrixView vectors,
@@ -112,10 +121,15 @@ void ProductStep::multiply(gpu::Queue& queue, const ConvertedVectors& queries,
   }
 }
 
+void ProductStep::close(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
+                        const PairList& list) const {
+  close_products(queue, kind_, padded_cols() * value_bytes(kind_) / kProductPieceBytes, factor(),
+                 queries, rows, list);
+}
+
 gpu::Argument ProductStep::factor() const {
-  const std::int32_t of_products = squared_ ? -2 : 1;
-  if (kind_ == ProductKind::i8) return of_products;
-  return static_cast<float>(of_products) * power_of_two(-(scale_.queries + scale_.rows));
+  if (kind_ == ProductKind::i8) return std::int32_t{factor_};
+  return static_cast<float>(factor_) * power_of_two(-(scale_.queries + scale_.rows));
 }
 
 // cuBLAS writes halves where it adds up in halves: those are left to the kernel.

@@ -8,12 +8,9 @@
 
 #include "device/gpu/gpu.hpp"
 #include "distance/device_products.hpp"
+#include "distance/gpu/close_step.hpp"
 
 namespace nearfield {
-
-// As in product.cu: vectors of a tile, and bytes of each that are read at a time.
-inline constexpr std::int64_t kProductTile = 128;
-inline constexpr std::int64_t kProductPieceBytes = 64;
 
 // Vectors on the device, as products read them: row-major halves or bytes, padded with zeros to
 // whole tiles and pieces.
@@ -27,11 +24,14 @@ struct ConvertedVectors {
 // Of all tiles of a call.
 class ProductStep {
  public:
-  ProductStep(MatrixView queries, MatrixView rows, ProductKind kind, ProductOutput output,
+  ProductStep(DType queries, DType rows, std::int64_t cols, ProductKind kind, ProductOutput output,
               const ProductScale& scale);
 
-  // On the device. Vectors: while they are converted.
+  // On the device. Vectors: while they are converted; one, and what all of them are padded with at
+  // most.
   std::int64_t vectors_bytes(DType dtype, std::int64_t count) const;
+  std::int64_t vector_bytes(DType dtype) const;
+  std::int64_t padding_bytes() const;
   static std::int64_t found_bytes(std::int64_t queries, std::int64_t rows);
 
   ConvertedVectors convert_queries(gpu::Device& device, gpu::Queue& queue,
@@ -42,6 +42,11 @@ class ProductStep {
   // device's maker where it has one, else by product.cu.
   void multiply(gpu::Queue& queue, const ConvertedVectors& queries, const ConvertedVectors& rows,
                 const gpu::Buffer& found) const;
+
+  // Adds to the list the pairs of bytes whose factor * product + both adds is at most the limit of
+  // the query. Terms of a query: its add and its limit; of a row: its add.
+  void close(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
+             const PairList& list) const;
 
  private:
   // What is added to the products of a vector; of halves, only the norm.
@@ -60,6 +65,7 @@ class ProductStep {
 
   ProductKind kind_;
   bool squared_;
+  int factor_;  // of a product
   ProductScale scale_;
   std::int64_t cols_;
   int query_shift_;  // of bytes: what was taken off each value

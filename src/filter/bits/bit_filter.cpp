@@ -111,8 +111,8 @@ void BitFilterMaker::take_queries(const Piece& queries, const Piece& /*rows*/, i
   queries_.emplace(queries, monitor);
 }
 
-const Filter& BitFilterMaker::take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) {
-  return filter_.emplace(kernel_, *queries_, rows);
+TakenRows BitFilterMaker::take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) {
+  return {filter_.emplace(kernel_, *queries_, rows), rows.view.rows()};
 }
 
 }  // namespace nearfield

@@ -46,7 +46,7 @@ class BitFilterMaker final : public FilterMaker {
 
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;
-  const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
+  TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) override;
   std::string name() const override { return "bit counts"; }
 
  private:

@@ -108,9 +108,8 @@ void BitTileFilterMaker::take_queries(const Piece& queries, const Piece& /*rows*
   queries_.emplace(queries, monitor);
 }
 
-const Filter& BitTileFilterMaker::take_rows(const Piece& rows, int /*threads*/,
-                                            Monitor& /*monitor*/) {
-  return filter_.emplace(bits_, tiles_, *queries_, rows);
+TakenRows BitTileFilterMaker::take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) {
+  return {filter_.emplace(bits_, tiles_, *queries_, rows), rows.view.rows()};
 }
 
 }  // namespace nearfield

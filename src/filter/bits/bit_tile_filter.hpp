@@ -48,7 +48,7 @@ class BitTileFilterMaker final : public FilterMaker {
 
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;
-  const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
+  TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) override;
   std::string name() const override { return BitTileFilter::name_of(tiles_); }
 
  private:

@@ -10,11 +10,11 @@ void Bf16FilterMaker::take_queries(const Piece& queries, const Piece& /*rows*/, 
   queries_.emplace(rounding_, queries.view, queries.first, threads, monitor);
 }
 
-const Filter& Bf16FilterMaker::take_rows(const Piece& rows, int threads, Monitor& monitor) {
+TakenRows Bf16FilterMaker::take_rows(const Piece& rows, int threads, Monitor& monitor) {
   filter_.reset();
   rows_.reset();  // first: the plan counts one chunk of them
   rows_.emplace(rounding_, rows.view, rows.first, threads, monitor);
-  return filter_.emplace(rounding_, kernel_, *queries_, *rows_);
+  return {filter_.emplace(rounding_, kernel_, *queries_, *rows_), rows.view.rows()};
 }
 
 }  // namespace nearfield

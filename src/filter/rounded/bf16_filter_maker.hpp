@@ -15,7 +15,7 @@ class Bf16FilterMaker final : public FilterMaker {
 
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;
-  const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
+  TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) override;
   std::string name() const override { return Bf16Filter::kName; }
 
  private:

@@ -23,7 +23,7 @@ void EitherFilterMaker::take_queries(const Piece& queries, const Piece& rows, in
   chosen_->take_queries(queries, rows, threads, monitor);
 }
 
-const Filter& EitherFilterMaker::take_rows(const Piece& rows, int threads, Monitor& monitor) {
+TakenRows EitherFilterMaker::take_rows(const Piece& rows, int threads, Monitor& monitor) {
   return chosen_->take_rows(rows, threads, monitor);
 }
 

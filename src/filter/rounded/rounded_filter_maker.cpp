@@ -14,12 +14,14 @@ void RoundedFilterMaker::take_queries(const Piece& queries, const Piece& rows, i
   queries_.emplace(rounding_, kernel_, queries.view, queries.first, threads, monitor);
 }
 
-const Filter& RoundedFilterMaker::take_rows(const Piece& rows, int threads, Monitor& monitor) {
+TakenRows RoundedFilterMaker::take_rows(const Piece& rows, int threads, Monitor& monitor) {
   filter_.reset();
-  if (kept_ != nullptr) return filter_.emplace(rounding_, kernel_, *queries_, *kept_);
+  if (kept_ != nullptr) {
+    return {filter_.emplace(rounding_, kernel_, *queries_, *kept_), rows.view.rows()};
+  }
   rows_.reset();  // first: the plan counts one chunk of them
   rows_.emplace(rounding_, kernel_.form, rows.view, rows.first, threads, monitor);
-  return filter_.emplace(rounding_, kernel_, *queries_, *rows_);
+  return {filter_.emplace(rounding_, kernel_, *queries_, *rows_), rows.view.rows()};
 }
 
 std::string RoundedFilterMaker::name() const {

@@ -19,7 +19,7 @@ class RoundedFilterMaker final : public FilterMaker {
   // Fits the rounding to the first rows of the first batch, if it is not fitted.
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;
-  const Filter& take_rows(const Piece& rows, int threads, Monitor& monitor) override;
+  TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) override;
   std::string name() const override;
 
  private:

@@ -29,10 +29,9 @@ Context on(const std::string& device) {
 
 using Call = std::function<void(const Context&)>;
 
-// Every call with a context that has no kernels for devices.
-std::vector<std::pair<std::string, Call>> calls_of_the_cpu() {
+// Every search.
+std::vector<std::pair<std::string, Call>> searches() {
   static const MatrixRows rows(kRows);
-  static const IdTable ids{4, 1, {0, 1, 2, 3}};
   return {
       {"knn", [](const Context& c) { knn(rows, rows, {}, c); }},
       {"plan_knn", [](const Context& c) { plan_knn(rows, rows, {}, c); }},
@@ -47,12 +46,14 @@ std::vector<std::pair<std::string, Call>> calls_of_the_cpu() {
       {"mutual of two", [](const Context& c) { mutual(rows, rows, {}, c); }},
       {"plan_mutual", [](const Context& c) { plan_mutual(rows, {}, c); }},
       {"cursor", [](const Context& c) { KnnCursor(rows, rows, {}).next(1, c); }},
-      {"cursor that has them already",
-       [](const Context& c) {
-         KnnCursor cursor(rows, rows, {});
-         cursor.next(1);
-         cursor.next(1, c);
-       }},
+  };
+}
+
+// Every call with a context that has no kernels for devices.
+std::vector<std::pair<std::string, Call>> calls_of_the_cpu() {
+  static const MatrixRows rows(kRows);
+  static const IdTable ids{4, 1, {0, 1, 2, 3}};
+  return {
       {"prepared", [](const Context& c) { PreparedRows(kRows, Metric::sqeuclidean, c); }},
       {"recall",
        [](const Context& c) { recall(ids, ids, {1}, rows, rows, Metric::sqeuclidean, c); }},
@@ -90,6 +91,23 @@ TEST(DeviceName, OfACallThatDoesNotRunOnDevices) {
     }
     expect_error([&] { call(on("gpu")); }, ErrorCode::invalid_argument, {"'gpu' names no device"});
   }
+}
+
+TEST(DeviceName, OfASearchIsThatOfADevice) {
+  for (const auto& [name, call] : searches()) {
+    SCOPED_TRACE(name);
+    expect_error([&] { call(on("cuda:7")); }, ErrorCode::unsupported, {"cuda"});
+    expect_error([&] { call(on("gpu")); }, ErrorCode::invalid_argument, {"'gpu' names no device"});
+    EXPECT_NO_THROW(call(on("cpu")));
+  }
+}
+
+TEST(DeviceName, OfACursorThatHasThemAlreadyIsLookedAt) {
+  const MatrixRows rows(kRows);
+  KnnCursor cursor(rows, rows, {});
+  cursor.next(1);
+  expect_error([&] { cursor.next(1, on("gpu")); }, ErrorCode::invalid_argument,
+               {"'gpu' names no device"});
 }
 
 TEST(DeviceName, ThatIsTheCpuChangesNothing) {

@@ -285,7 +285,8 @@ TEST_F(DeviceProductsTest, WithoutMemoryTilesAreMadeSmaller) {
   const auto rows = random_values<std::uint8_t>(shape, shape.rows, 6);
   const MatrixView query_view(queries.data(), shape.queries, shape.cols);
   const MatrixView row_view(rows.data(), shape.rows, shape.cols);
-  const ProductStep step(query_view, row_view, ProductKind::i8, ProductOutput::product, {});
+  const ProductStep step(DType::u8, DType::u8, shape.cols, ProductKind::i8, ProductOutput::product,
+                         {});
   std::vector<std::int32_t> found;
   const auto run = [&](gpu::Device& device) {
     Monitor monitor(context_, shape.queries * shape.rows);

@@ -1,0 +1,77 @@
+#include "distance/gpu/key_step.hpp"
+
+#include <fmt/format.h>
+
+#include "core/checked.hpp"
+
+namespace nearfield {
+namespace {
+
+// keys.cu knows types by number.
+static_assert(static_cast<int>(DType::f64) == 0 && static_cast<int>(DType::f32) == 1 &&
+              static_cast<int>(DType::f16) == 2 && static_cast<int>(DType::bf16) == 3 &&
+              static_cast<int>(DType::u8) == 4 && static_cast<int>(DType::i8) == 5 &&
+              static_cast<int>(DType::bits) == 6);
+constexpr std::int64_t kWordBytes = 8;
+// Of pairs whose number only the device knows: enough for any device, and each goes round.
+constexpr std::int64_t kPairBlocks = 1024;
+
+std::uint64_t begin_of(const KeyVectors& vectors) {
+  return static_cast<std::uint64_t>(vectors.first * vectors.tile.stride);
+}
+std::uint64_t stride_of(const KeyVectors& vectors) {
+  return static_cast<std::uint64_t>(vectors.tile.stride);
+}
+std::uint32_t count_of(const KeyVectors& vectors) {
+  return static_cast<std::uint32_t>(vectors.count);
+}
+std::uint32_t type_of(const KeyVectors& vectors) {
+  return static_cast<std::uint32_t>(vectors.dtype);
+}
+
+gpu::Grid grid_of(const KeyVectors& queries, const KeyVectors& rows) {
+  return {divide_up(rows.count, kKeySide), divide_up(queries.count, kKeySide)};
+}
+
+}  // namespace
+
+KeyStep::KeyStep(MetricSpec metric, std::int64_t cols)
+    : metric_(metric), cols_(cols), module_(fmt::format("keys_{}", info(metric).name)) {}
+
+gpu::RowLayout KeyStep::layout(DType dtype) {
+  return {.word = dtype == DType::bits ? kWordBytes : 1};
+}
+
+std::uint32_t KeyStep::width(DType dtype) const {
+  return static_cast<std::uint32_t>(
+      dtype == DType::bits ? round_up(row_bytes(dtype, cols_), kWordBytes) : cols_);
+}
+
+void KeyStep::all(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
+                  const gpu::Buffer& found) const {
+  queue.run({module_, "keys"}, grid_of(queries, rows),
+            {*queries.tile.rows, begin_of(queries), stride_of(queries), count_of(queries),
+             type_of(queries), *rows.tile.rows, begin_of(rows), stride_of(rows), count_of(rows),
+             type_of(rows), width(rows.dtype), metric_.p, found});
+}
+
+void KeyStep::close(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
+                    const gpu::Buffer& thresholds, const PairList& list) const {
+  queue.fill(*list.count, 0);
+  queue.run({module_, "close_keys"}, grid_of(queries, rows),
+            {*queries.tile.rows, begin_of(queries), stride_of(queries), count_of(queries),
+             type_of(queries), *rows.tile.rows, begin_of(rows), stride_of(rows), count_of(rows),
+             type_of(rows), width(rows.dtype), metric_.p, thresholds, *list.count,
+             static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
+}
+
+void KeyStep::of_pairs(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
+                       const PairList& list) const {
+  queue.run(
+      {module_, "pair_keys"}, {kPairBlocks, 1},
+      {*queries.tile.rows, begin_of(queries), stride_of(queries), type_of(queries), *rows.tile.rows,
+       begin_of(rows), stride_of(rows), type_of(rows), width(rows.dtype), metric_.p, *list.count,
+       static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
+}
+
+}  // namespace nearfield

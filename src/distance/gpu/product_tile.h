@@ -1,0 +1,175 @@
+// Products of queries and rows in low precision, a square of them a block:
+// -DNEARFIELD_VALUE=f16 -DNEARFIELD_SUM=float, f16 and f16, or i8 and i32.
+//
+// A block makes a square of kTile x kTile, from panels of its queries and rows in
+// its memory; while one is multiplied, the next is on its way from the device's memory to
+// registers. Each warp makes a part of the square, in fragments.
+#pragma once
+
+#include "device/gpu/fragments.h"
+
+namespace nearfield::device {
+
+using Value = NEARFIELD_VALUE;
+using Sum = NEARFIELD_SUM;
+
+// What is written: floats of halves, integers of bytes.
+template <class>
+struct WrittenOf {
+  using Type = float;
+};
+template <>
+struct WrittenOf<i8> {
+  using Type = i32;
+};
+using Written = WrittenOf<Value>::Type;
+
+// As in distance/gpu/product_step.hpp.
+constexpr u32 kTile = 128;
+
+using TilePanel = Panel<Value, kTile>;
+using Word = TilePanel::Word;
+
+// Of a panel, those of a thread.
+constexpr u32 kChunks = kTile * kPanelChunks / kThreads;
+
+// The part of a warp, in fragments: queries down, rows across.
+constexpr u32 kSide = kTile / kFragment;
+constexpr u32 kAcross = 2;
+constexpr u32 kDown = kSide * kSide / kWarps / kAcross;
+constexpr u32 kWarpsAcross = kSide / kAcross;
+static_assert(kWarps % kWarpsAcross == 0 && kDown > 0, "warps share the square");
+
+// Both panels, and later a fragment of sums a warp.
+constexpr u32 kSumsBytes = kWarps * kFragment * kFragment * sizeof(Sum);
+constexpr u32 kPanelsBytes = 2 * TilePanel::kWords * sizeof(Word);
+constexpr u32 kMemoryChunks = (kSumsBytes > kPanelsBytes ? kSumsBytes : kPanelsBytes) / kChunkBytes;
+
+// Padded with zeros to multiples of kTile rows and of kPanelBytes. Of a block of them the tiles
+// begin at a multiple of kTile.
+struct Vectors {
+  NEARFIELD_GLOBAL const uint4* chunks;
+  u32 stride;  // chunks
+  u32 first;   // of the block
+  u32 end;
+
+  NEARFIELD_INLINE u32 tile(u32 number) const { return (first / kTile + number) * kTile; }
+  NEARFIELD_INLINE bool has(u32 vector) const { return first <= vector && vector < end; }
+};
+
+// On its way to a panel.
+class Piece {
+ public:
+  NEARFIELD_INLINE void read(const Vectors& vectors, u32 first, u32 piece) {
+#pragma unroll
+    for (u32 i = 0; i < kChunks; ++i) {
+      const u32 at = i * kThreads + thread();
+      const u64 row = first + at / kPanelChunks;
+      chunks_[i] = vectors.chunks[row * vectors.stride + piece * kPanelChunks + at % kPanelChunks];
+    }
+  }
+
+  NEARFIELD_INLINE void write(NEARFIELD_SHARED Word* panel) const {
+#pragma unroll
+    for (u32 i = 0; i < kChunks; ++i) {
+      const u32 at = i * kThreads + thread();
+      TilePanel::put(panel, at / kPanelChunks, at % kPanelChunks, chunks_[i]);
+    }
+  }
+
+ private:
+  uint4 chunks_[kChunks];
+};
+
+NEARFIELD_INLINE float written(float sum) { return sum; }
+NEARFIELD_INLINE float written(f16 sum) { return float_of(sum); }
+NEARFIELD_INLINE i32 written(i32 sum) { return sum; }
+
+// The part of a warp.
+class Part {
+ public:
+  NEARFIELD_INLINE Part()
+      : query_(warp() / kWarpsAcross * kDown * kFragment),
+        row_(warp() % kWarpsAcross * kAcross * kFragment) {
+#pragma unroll
+    for (u32 i = 0; i < kDown; ++i) {
+#pragma unroll
+      for (u32 j = 0; j < kAcross; ++j) sums_[i][j].clear();
+    }
+  }
+
+  NEARFIELD_INLINE void add(NEARFIELD_SHARED const Word* queries,
+                            NEARFIELD_SHARED const Word* rows) {
+// A loop: unrolled, it spills on sm_100 with sums of 16 bits.
+#pragma unroll 1
+    for (u32 step = 0; step < kPanelSteps<Value>; ++step) {
+      Right<Value> right[kAcross];
+#pragma unroll
+      for (u32 j = 0; j < kAcross; ++j) {
+        right[j].template load<kTile>(rows, step, row_ + j * kFragment);
+      }
+#pragma unroll
+      for (u32 i = 0; i < kDown; ++i) {
+        Left<Value> left;
+        left.template load<kTile>(queries, step, query_ + i * kFragment);
+#pragma unroll
+        for (u32 j = 0; j < kAcross; ++j) sums_[i][j].add(left, right[j]);
+      }
+    }
+  }
+
+  // use(query, row, sum), by way of the memory of the block, where each warp has room for a
+  // fragment.
+  template <class Use>
+  NEARFIELD_INLINE void hand_over(const Vectors& queries, const Vectors& rows,
+                                  NEARFIELD_SHARED Sum* room, const Use& use) const {
+    room += warp() * kFragment * kFragment;
+    NEARFIELD_UNROLL_REGISTERS
+    for (u32 i = 0; i < kDown; ++i) {
+      NEARFIELD_UNROLL_REGISTERS
+      for (u32 j = 0; j < kAcross; ++j) {
+        sums_[i][j].store(room);
+        sync_warp();
+        const u32 first_query = queries.tile(block_y()) + query_ + i * kFragment;
+        const u32 first_row = rows.tile(block_x()) + row_ + j * kFragment;
+        for (u32 at = lane(); at < kFragment * kFragment; at += kWarp) {
+          const u32 query = first_query + at / kFragment;
+          const u32 row = first_row + at % kFragment;
+          if (queries.has(query) && rows.has(row)) use(query, row, written(room[at]));
+        }
+        sync_warp();
+      }
+    }
+  }
+
+ private:
+  u32 query_;  // of the square
+  u32 row_;
+  Sums<Value, Sum> sums_[kDown][kAcross];
+};
+
+template <class Use>
+NEARFIELD_INLINE void make_products(const Vectors& queries, const Vectors& rows, u32 pieces,
+                                    NEARFIELD_SHARED uint4* memory, const Use& use) {
+  NEARFIELD_SHARED Word* const query_panel = reinterpret_cast<NEARFIELD_SHARED Word*>(memory);
+  NEARFIELD_SHARED Word* const row_panel = query_panel + TilePanel::kWords;
+  Part part;
+  Piece of_queries;
+  Piece of_rows;
+  of_queries.read(queries, queries.tile(block_y()), 0);
+  of_rows.read(rows, rows.tile(block_x()), 0);
+  for (u32 piece = 1; piece <= pieces; ++piece) {
+    of_queries.write(query_panel);
+    of_rows.write(row_panel);
+    sync();
+    if (piece < pieces) {
+      of_queries.read(queries, queries.tile(block_y()), piece);
+      of_rows.read(rows, rows.tile(block_x()), piece);
+    }
+    part.add(query_panel, row_panel);
+    sync();
+  }
+  part.hand_over(queries, rows, reinterpret_cast<NEARFIELD_SHARED Sum*>(memory), use);
+}
+
+}  // namespace nearfield::device

@@ -1,0 +1,53 @@
+#include "distance/gpu/round_step.hpp"
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "distance/gpu/close_step.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::int64_t kHalfBytes = 2;
+// Each goes round: as many as keep any device busy.
+constexpr std::int64_t kLargestBlocks = 1024;
+
+}  // namespace
+
+std::int64_t half_pieces(std::int64_t cols) {
+  return divide_up(std::max<std::int64_t>(cols, 1) * kHalfBytes, kProductPieceBytes);
+}
+
+std::int64_t rounded_bytes(std::int64_t cols) {
+  return half_pieces(cols) * kProductPieceBytes + kRoundedTermsBytes;
+}
+
+std::int64_t rounded_padding(std::int64_t cols) {
+  return (kProductTile - 1) * half_pieces(cols) * kProductPieceBytes;
+}
+
+RoundedVectors round_vectors(gpu::Device& device, gpu::Queue& queue, const gpu::ArrayTile& source,
+                             DType dtype, std::int64_t count, const Rounding16& rounding,
+                             RoundedForm form) {
+  const std::int64_t padded = round_up(count, kProductTile);
+  const std::int64_t bytes = half_pieces(rounding.cols) * kProductPieceBytes;
+  RoundedVectors rounded{device.allocate(padded * bytes),
+                         device.allocate(count * kRoundedTermsBytes)};
+  queue.run(
+      {"round", "round_to_halves"}, {padded, 1},
+      {*source.rows, static_cast<std::uint64_t>(source.stride), static_cast<std::uint32_t>(count),
+       static_cast<std::uint32_t>(rounding.cols), static_cast<std::uint32_t>(dtype), rounding.scale,
+       std::uint32_t{rounding.unit}, static_cast<std::uint32_t>(form), rounding.epsilon,
+       rounding.least, *rounded.values, static_cast<std::uint32_t>(bytes / 4), *rounded.terms});
+  return rounded;
+}
+
+void find_largest(gpu::Queue& queue, const gpu::ArrayTile& source, DType dtype, std::int64_t count,
+                  std::int64_t cols, gpu::Buffer& largest) {
+  queue.run(
+      {"round", "largest_value"}, {std::clamp<std::int64_t>(count, 1, kLargestBlocks), 1},
+      {*source.rows, static_cast<std::uint64_t>(source.stride), static_cast<std::uint32_t>(count),
+       static_cast<std::uint32_t>(cols), static_cast<std::uint32_t>(dtype), largest});
+}
+
+}  // namespace nearfield

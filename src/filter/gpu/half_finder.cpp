@@ -1,0 +1,147 @@
+#include "filter/gpu/half_finder.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/checked.hpp"
+#include "distance/gpu/close_step.hpp"
+#include "filter/gpu/copied_rows.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+// Halves are at most 2^15, and so are those of vectors of unit length: 2^14 and what rounding adds.
+constexpr int kMostExponent = 15;
+constexpr double kUnitScale = 0x1p14;
+// Of a row of products, the least loss for its length: about what halves lose.
+constexpr double kLeastLoss = 0x1p-12;
+// More than float32 loses where limits are rounded and added.
+constexpr double kSlack = 1 + 0x1p-20;
+
+// What is lost of a sum of products, product_error, of both squares; and of norms and sums that
+// are rounded to float32, with some to spare.
+double epsilon_of(std::int64_t cols) { return static_cast<double>(cols + 16) * 0x1p-22; }
+
+// The definition's sum has an error of at most (cols + 8) 2^-53 of itself.
+double key_error(std::int64_t cols) { return static_cast<double>(cols + 16) * 0x1p-52; }
+
+}  // namespace
+
+bool HalfFinder::applies(const DeviceSearch& search) {
+  if (search.rows == DType::bits || search.cols == 0) return false;
+  switch (search.metric.metric) {
+    case Metric::sqeuclidean:
+    case Metric::euclidean:
+    case Metric::inner_product:
+    case Metric::cosine:
+      return true;
+    default:
+      return false;
+  }
+}
+
+HalfFinder::HalfFinder(gpu::Device& device, const DeviceSearch& search)
+    : device_(device),
+      search_(search),
+      products_(search.metric.metric == Metric::inner_product),
+      keys_(search.metric, search.cols),
+      rounding_{.cols = search.cols,
+                .unit = search.metric.metric == Metric::cosine,
+                .scale = kUnitScale,
+                .epsilon = epsilon_of(search.cols),
+                .least = kLeastLoss},
+      largest_(device.allocate(sizeof(std::uint32_t))) {}
+
+std::int64_t HalfFinder::query_bytes() const {
+  return copied_row_bytes(search_.queries, search_.cols) + rounded_bytes(search_.cols);
+}
+std::int64_t HalfFinder::row_bytes() const {
+  return copied_row_bytes(search_.rows, search_.cols) + rounded_bytes(search_.cols);
+}
+
+void HalfFinder::take_queries(gpu::Queue& queue, MatrixView queries) {
+  query_source_.rows.reset();
+  queries_ = {};
+  query_source_ = copied_rows(device_, queue, queries);
+  query_count_ = queries.rows();
+}
+
+// Queries are rounded with the scale that these rows need.
+void HalfFinder::take_rows(gpu::Queue& queue, MatrixView rows) {
+  row_source_.rows.reset();
+  rows_ = {};
+  row_source_ = copied_rows(device_, queue, rows);
+  row_count_ = rows.rows();
+  if (!rounding_.unit) choose_scale(queue);
+  queries_ = {};
+  queries_ = round_vectors(device_, queue, query_source_, search_.queries, query_count_, rounding_,
+                           RoundedForm::plain);
+  rows_ = round_vectors(device_, queue, row_source_, search_.rows, row_count_, rounding_,
+                        products_ ? RoundedForm::row_of_products : RoundedForm::row_of_distances);
+  plain_.resize(static_cast<std::size_t>(query_count_));
+  queue.read(*queries_.terms, plain_.data());
+  queue.wait();
+}
+
+void HalfFinder::choose_scale(gpu::Queue& queue) {
+  std::uint32_t largest = 0;
+  queue.fill(*largest_, 0);
+  find_largest(queue, query_source_, search_.queries, query_count_, search_.cols, *largest_);
+  find_largest(queue, row_source_, search_.rows, row_count_, search_.cols, *largest_);
+  queue.read(*largest_, &largest);
+  queue.wait();
+  int above = 0;  // the largest is less than 2^above
+  std::frexp(std::bit_cast<float>(largest), &above);
+  rounding_.scale = std::ldexp(1.0, kMostExponent - above);
+}
+
+void HalfFinder::write_limits(Range queries, std::span<const double> thresholds,
+                              std::byte* limits) const {
+  for (std::size_t i = 0; i < thresholds.size(); ++i) {
+    const Plain& query = plain_[static_cast<std::size_t>(queries.begin) + i];
+    const Limit limit = std::isnan(thresholds[i]) ? Limit{-kInfinity, 0}
+                        : query.loss == kInfinity ? Limit{kInfinity, 0}
+                        : products_               ? limit_of_product(query, thresholds[i])
+                                                  : limit_of_distance(query, thresholds[i]);
+    std::memcpy(limits + i * sizeof(Limit), &limit, sizeof(Limit));
+  }
+}
+
+// Of a row that is at most d away: |x - y|^2 of the halves is at most (a + b)^2 + epsilon (x^2 +
+// y^2), where a is d and what the query loses, and b what the row loses; x^2 is on this side.
+HalfFinder::Limit HalfFinder::limit_of_distance(const Plain& query, double threshold) const {
+  const double error = key_error(search_.cols);
+  const double squared = rounding_.unit ? 2 + 2 * (threshold + error) : threshold;
+  if (squared < 0) return {-kInfinity, 0};
+  const double distance = std::sqrt(squared) * (1 + error) * rounding_.scale;
+  const double a = (distance + static_cast<double>(query.loss)) * kSlack;
+  const auto squares = static_cast<double>(query.squares);
+  return {static_cast<float>(a * a + (rounding_.epsilon - 1) * squares), static_cast<float>(2 * a)};
+}
+
+// |xy - x'y'| is at most e |y| + |x'| b, and x'y' is off by epsilon |x'| |y'|. With b at least
+// kLeastLoss of the row's length, all of it is at most a multiple of b.
+HalfFinder::Limit HalfFinder::limit_of_product(const Plain& query, double threshold) const {
+  // The key of a product that overflows: what ties with it is not to be told by a bound.
+  if (std::isinf(threshold)) return {kInfinity, 0};
+  const double scaled = threshold * rounding_.scale * rounding_.scale;
+  const double length = std::sqrt(static_cast<double>(query.squares)) * kSlack;
+  const double slope =
+      static_cast<double>(query.loss) / kLeastLoss + length * (1 + rounding_.epsilon / kLeastLoss);
+  return {static_cast<float>(scaled + (kSlack - 1) * std::abs(scaled)),
+          static_cast<float>(slope * kSlack)};
+}
+
+void HalfFinder::find(gpu::Queue& queue, const Block& block, const gpu::Buffer& limits,
+                      const PairList& found) const {
+  close_products(queue, ProductKind::f16, half_pieces(search_.cols), products_ ? -1.0F : -2.0F,
+                 {*queries_.values, limits, block.queries.begin, block.queries.end},
+                 {*rows_.values, *rows_.terms, block.rows.begin, block.rows.end}, found);
+  keys_.of_pairs(queue, {query_source_, search_.queries, block.queries.begin, 0},
+                 {row_source_, search_.rows, block.rows.begin, 0}, found);
+}
+
+}  // namespace nearfield

@@ -1,0 +1,64 @@
+// Finds close pairs by products of halves with a proven bound, and makes the keys of those alone:
+// docs/exactness.md#how-halves-decide-on-a-device.
+#pragma once
+
+#include <vector>
+
+#include "distance/gpu/key_step.hpp"
+#include "distance/gpu/round_step.hpp"
+#include "filter/device_filter.hpp"
+#include "filter/gpu/pair_finder.hpp"
+
+namespace nearfield {
+
+class HalfFinder final : public PairFinder {
+ public:
+  // Whether it knows the metric and the types.
+  static bool applies(const DeviceSearch& search);
+
+  HalfFinder(gpu::Device& device, const DeviceSearch& search);
+
+  std::int64_t query_bytes() const override;
+  std::int64_t row_bytes() const override;
+  std::int64_t padding_bytes() const override { return rounded_padding(search_.cols); }
+  std::int64_t limit_bytes() const override { return sizeof(Limit); }
+  void take_queries(gpu::Queue& queue, MatrixView queries) override;
+  void take_rows(gpu::Queue& queue, MatrixView rows) override;
+  void write_limits(Range queries, std::span<const double> thresholds,
+                    std::byte* limits) const override;
+  void find(gpu::Queue& queue, const Block& block, const gpu::Buffer& limits,
+            const PairList& found) const override;
+  std::string name() const override { return "f16 products, on the device"; }
+
+ private:
+  // What close_products.cu compares with.
+  struct Limit {
+    float reach;
+    float slope;
+  };
+  // What round.cu makes of a query.
+  struct Plain {
+    float squares;
+    float loss;
+  };
+
+  void choose_scale(gpu::Queue& queue);
+  Limit limit_of_distance(const Plain& query, double threshold) const;
+  Limit limit_of_product(const Plain& query, double threshold) const;
+
+  gpu::Device& device_;
+  DeviceSearch search_;
+  bool products_;  // of which keys are made, not distances
+  KeyStep keys_;
+  Rounding16 rounding_;
+  std::unique_ptr<gpu::Buffer> largest_;
+  gpu::ArrayTile query_source_{};
+  gpu::ArrayTile row_source_{};
+  std::int64_t query_count_ = 0;
+  std::int64_t row_count_ = 0;
+  RoundedVectors queries_;
+  RoundedVectors rows_;
+  std::vector<Plain> plain_;  // of the queries
+};
+
+}  // namespace nearfield

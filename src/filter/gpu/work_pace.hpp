@@ -1,0 +1,40 @@
+// How much a device is given at a time: what takes it some milliseconds, whatever its speed, so
+// that a search can be cancelled and what is queued costs little beside what is done.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace nearfield {
+
+class WorkPace {
+ public:
+  // Of a block of so many queries.
+  std::int64_t rows_of(std::int64_t queries, std::int64_t most) const {
+    return std::clamp(pairs_ / std::max<std::int64_t>(queries, 1), std::int64_t{1}, most);
+  }
+
+  void begin() { start_ = Clock::now(); }
+
+  // Of so many pairs.
+  void end(std::int64_t pairs) {
+    const std::chrono::duration<double> took = Clock::now() - start_;
+    if (took.count() > kMostSeconds) {
+      pairs_ = std::max(pairs / 2, kLeastPairs);
+    } else if (took.count() < kMostSeconds / 4 && pairs > pairs_ / 2) {
+      pairs_ = std::min(2 * pairs_, kMostPairs);
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr double kMostSeconds = 0.02;  // a search is to stop within 50 ms
+  static constexpr std::int64_t kLeastPairs = 1 << 12;
+  static constexpr std::int64_t kMostPairs = std::int64_t{1} << 30;
+
+  std::int64_t pairs_ = 1 << 18;
+  Clock::time_point start_{};
+};
+
+}  // namespace nearfield

@@ -1,0 +1,98 @@
+// Searches on a device, in every width of warps: the same bits as on the CPU. What is swept over
+// all metrics, types and data is tests/show/compare_device_searches.cpp.
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nearfield/nearfield.hpp>
+
+#include "filter/device_filter.hpp"
+#include "tests/oracle/compare.hpp"
+#include "tests/oracle/data.hpp"
+#include "tests/unit/expect_error.hpp"
+
+namespace nearfield {
+namespace {
+
+Context on_test_device() {
+  Context context;
+  context.device = std::getenv("NEARFIELD_TEST_DEVICE");
+  return context;
+}
+
+class DeviceSearch : public testing::Test {
+ protected:
+  DeviceSearch() { device_tuning().least_half_cols = 1; }
+  ~DeviceSearch() override { device_tuning() = {}; }
+
+  void expect_same(MetricSpec metric, DType dtype, data::Kind kind, const std::string& filter) {
+    SCOPED_TRACE(to_string(metric) + " of " + std::string(to_string(dtype)) + ", " +
+                 std::string(data::to_string(kind)));
+    const Matrix base = data::make_matrix({kind, dtype, 900, 37, 2});
+    const Matrix queries = data::make_matrix({kind, dtype, 140, 37, 1});
+    KnnOptions options;
+    options.metric = metric;
+    const Neighbors want = knn(queries, base, options);
+    const Neighbors got = knn(queries, base, options, on_test_device());
+    EXPECT_EQ(oracle::difference(got, oracle::answer_of(want)), "");
+    EXPECT_EQ(got.stats.plan.filter, filter);
+    EXPECT_TRUE(got.exact);
+  }
+};
+
+TEST_F(DeviceSearch, FindsTheSameByEveryWayOfFinding) {
+  const std::string halves = "f16 products, on the device";
+  const std::string bytes = "int8 products, on the device";
+  const std::string keys = "keys of every row, on the device";
+  for (const data::Kind kind : {data::Kind::gaussian, data::Kind::small_integers,
+                                data::Kind::wild_norms, data::Kind::with_non_finite}) {
+    for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product, Metric::cosine}) {
+      expect_same({metric}, DType::f32, kind, halves);
+      expect_same({metric}, DType::u8, kind, metric == Metric::cosine ? halves : bytes);
+    }
+    expect_same({Metric::lp, 1}, DType::f32, kind, keys);
+    expect_same({Metric::hamming}, DType::bits, kind, keys);
+  }
+}
+
+TEST_F(DeviceSearch, IsCutToFitTheMemoryOfTheDevice) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 5000, 24, 2});
+  const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 90, 24, 1});
+  const Neighbors want = knn(queries, base, {});
+  Context context = on_test_device();
+  context.device_memory_limit = base.rows() * base.cols() * 4 / 4;
+  const Neighbors got = knn(queries, base, {}, context);
+  EXPECT_EQ(oracle::difference(got, oracle::answer_of(want)), "");
+  EXPECT_LT(got.stats.plan.base_chunk, base.rows() / 4);
+  context.device_memory_limit = 1000;
+  test::expect_error([&] { knn(queries, base, {}, context); }, ErrorCode::memory_limit,
+                     {"at least", "the limit is 1000"});
+}
+
+// Within an infinite radius: more than there is room for at a time.
+TEST_F(DeviceSearch, FindsMoreThanThereIsRoomFor) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 3000, 5, 2});
+  const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 60, 5, 1});
+  Context context = on_test_device();
+  context.device_memory_limit = 256 << 10;
+  const Ranges got = within(queries, base, {.radius = 1e30}, context);
+  EXPECT_EQ(std::ssize(got.ids), queries.rows() * base.rows());
+  EXPECT_EQ(got.keys, within(queries, base, {.radius = 1e30}).keys);
+}
+
+TEST_F(DeviceSearch, StepsOfACursorFollowEachOther) {
+  const Matrix base = data::make_matrix({data::Kind::duplicates, DType::f32, 800, 24, 2});
+  const Matrix queries = data::make_matrix({data::Kind::duplicates, DType::f32, 20, 24, 1});
+  const MatrixRows base_rows(base);
+  const MatrixRows query_rows(queries);
+  KnnCursor on_cpu(query_rows, base_rows, {});
+  KnnCursor on_device(query_rows, base_rows, {});
+  for (const std::int64_t k : {3, 40, 7}) {
+    EXPECT_EQ(
+        oracle::difference(on_device.next(k, on_test_device()), oracle::answer_of(on_cpu.next(k))),
+        "");
+  }
+}
+
+}  // namespace
+}  // namespace nearfield
