@@ -28,16 +28,18 @@ class Safety(CommandLine):
         return int(said.split(" rows x ")[0].split()[-1])
 
     def test_killed_at_any_moment(self):
-        start = time.monotonic()
-        subprocess.run(ADD, cwd=self.folder, check=True)
-        whole = time.monotonic() - start
+        whole = 0.0
+        for _ in range(5):  # the longest: a machine may become slower meanwhile
+            start = time.monotonic()
+            subprocess.run(ADD, cwd=self.folder, check=True)
+            whole = max(whole, time.monotonic() - start)
         size = self.size()
-        self.assertEqual(size, self.ROWS + 1)
+        self.assertEqual(size, self.ROWS + 5)
         draw = random.Random(2)
         old, new = 0, 0
         for _ in range(200):
             process = subprocess.Popen(ADD, cwd=self.folder)
-            time.sleep(draw.uniform(0, 1.2 * whole))
+            time.sleep(draw.uniform(0, 1.5 * whole))
             process.send_signal(signal.SIGKILL)
             process.wait()
             after = self.size()
