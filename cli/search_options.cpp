@@ -147,7 +147,8 @@ void add_device_options(CLI::App& app, RunOptions& run) {
     return text;
   };
   add_parsed(app, "--device", run.context.device, parse_device,
-             "Where to compute, one of 'nearfield devices'; the results are the same")
+             "Where to compute, one of 'nearfield devices', or for a search several, with commas; "
+             "the results are the same")
       ->group(kRun)
       ->type_name("DEVICE")
       ->default_str("cpu");

@@ -41,8 +41,8 @@ struct Context {
   std::optional<Isa> isa = {};
 
   // Empty or "cpu": this CPU. "opencl", "cuda:1": a device of devices() (device.hpp), for what runs
-  // on one; ErrorCode::unsupported where there is none, or where a call does not. Results are the
-  // same.
+  // on one; ErrorCode::unsupported where there is none, or where a call does not. A search may have
+  // several, "opencl:0,opencl:1,cpu". Results are the same.
   std::string device = {};
 
   // Most bytes a call may allocate on the device. Empty: what the device has. Work is cut to fit.

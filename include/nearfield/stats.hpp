@@ -39,7 +39,7 @@ std::string to_string(const Plan& plan);
 struct Stats {
   Plan plan;
   std::int64_t pairs_considered = 0;  // (query, row) pairs the filter looked at
-  std::int64_t pairs_verified = 0;    // pairs whose true key was computed
+  std::int64_t pairs_verified = 0;    // pairs that it let through, to be decided by their true keys
   double seconds = 0;
 };
 

@@ -64,7 +64,8 @@ def knn(
     progress: True for a bar on stderr, or a callable(done, total), called in this thread a few
         times a second. What it raises ends the search.
     isa: one of `isas`; the best one if None. Results are the same bits on all of them.
-    device: one of `devices`, such as "opencl"; the CPU if None. Results are the same bits.
+    device: one of `devices`, such as "opencl", or several, "opencl:0,opencl:1,cpu", which share the
+        search; the CPU if None. Results are the same bits.
     device_memory_limit: most bytes to allocate there; what it has if None. Work is cut to fit.
 
     The search runs without the GIL, and Ctrl-C ends it.

@@ -27,8 +27,28 @@ DeviceName parse_device(std::string_view text) {
   return name;
 }
 
+std::vector<std::string_view> split_devices(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view name = text.substr(begin, end - begin);
+    const DeviceName device = parse_device(name);
+    for (const std::string_view other : names) {
+      const DeviceName before = parse_device(other);
+      if (before.kind != device.kind || before.index != device.index) continue;
+      fail(ErrorCode::invalid_argument, "'{}' names the device {} twice", text, name);
+    }
+    names.push_back(name);
+    begin = end + 1;
+  }
+  return names;
+}
+
 bool on_device(const Context& context) {
-  if (!context.device.empty() && parse_device(context.device).kind != kCpu) return true;
+  if (!context.device.empty()) {
+    const std::vector<std::string_view> names = split_devices(context.device);
+    if (names.size() > 1 || parse_device(names.front()).kind != kCpu) return true;
+  }
   if (context.device_memory_limit) {
     fail(ErrorCode::invalid_argument,
          "a limit of {} bytes on a device means nothing on the CPU: name a device, or leave it out",
@@ -39,6 +59,13 @@ bool on_device(const Context& context) {
          "a stream means nothing on the CPU: name the CUDA device it is of, or leave it out");
   }
   return false;
+}
+
+void check_one_device(const Context& context, std::string_view what) {
+  if (!context.device.empty() && split_devices(context.device).size() > 1) {
+    fail(ErrorCode::unsupported, "{} runs on one device at a time, got '{}': name one of them",
+         what, context.device);
+  }
 }
 
 void check_on_cpu(const Context& context, std::string_view what) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include <nearfield/context.hpp>
 
@@ -19,11 +20,17 @@ struct DeviceName {
 // "cpu", "opencl", "opencl:1". Throws invalid_argument with what there is.
 DeviceName parse_device(std::string_view text);
 
-// Whether work is for another device than the CPU. Throws invalid_argument for a text that names
-// none, and for what only a device has where there is none.
+// "opencl:0,opencl:1,cpu": each once.
+std::vector<std::string_view> split_devices(std::string_view text);
+
+// Whether work is for another device than the CPU, or for several. Throws invalid_argument for a
+// text that names none, and for what only a device has where there is none.
 bool on_device(const Context& context);
 
 // Throws unsupported where it is: `what` has no kernels for devices.
 void check_on_cpu(const Context& context, std::string_view what);
+
+// Throws unsupported where it is for several: `what` runs on one.
+void check_one_device(const Context& context, std::string_view what);
 
 }  // namespace nearfield

@@ -18,8 +18,14 @@ struct DeviceSearch {
   DType queries;
   DType rows;
   std::int64_t cols;
-  int threads;  // at most so many ask the filter at once
+  int threads;              // at most so many ask the filter at once
+  std::int64_t most_found;  // pairs of a block, for which the host has memory
 };
+
+// Of the host, for a pair that is found: as the device listed it, and put in order.
+inline constexpr std::int64_t kFoundHostBytes = 32;
+// Likewise, for a query: thresholds and limits, and what is known of it.
+inline constexpr std::int64_t kQueryHostBytes = 64;
 
 // How much at a time fits the device, and its limit.
 struct DeviceRoom {

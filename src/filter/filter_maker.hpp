@@ -37,6 +37,9 @@ class FilterMaker {
   virtual TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) = 0;
 
   virtual std::string name() const = 0;
+
+  // What else is to be said of a search that has ended.
+  virtual std::string note() const { return {}; }
 };
 
 }  // namespace nearfield

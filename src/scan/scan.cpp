@@ -68,7 +68,8 @@ ScanCounts scan(const ScanGrid& grid, const RowSet& allowed, const Filter& filte
   for (std::int64_t part = 1; part < grid.row_parts; ++part) twins.push_back(sink.twin());
   std::vector<Scratch> scratch(static_cast<std::size_t>(grid.threads));
 
-  run_tasks(tiles * grid.row_parts, grid.threads, [&](std::int64_t task, int worker) {
+  const auto run = grid.filter_waits ? run_on_fresh_threads : run_tasks;
+  run(tiles * grid.row_parts, grid.threads, [&](std::int64_t task, int worker) {
     const DefaultFloats floats;
     const std::int64_t part = task % grid.row_parts;
     const std::int64_t tile = task / grid.row_parts;

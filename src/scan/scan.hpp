@@ -21,6 +21,9 @@ struct ScanGrid {
   // Parts of the rows that run side by side, each with a sink of its own.
   std::int64_t row_parts = 1;
   int threads = 1;
+  // The filter waits for a device. A worker of the pool that does so is lost to who else is on it:
+  // Intel's OpenCL runs its kernels there, and parts of its device waited for each other for ever.
+  bool filter_waits = false;
 };
 
 struct ScanCounts {

@@ -1,11 +1,18 @@
 #include "search/choose_device.hpp"
 
 #include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "core/fail.hpp"
+#include "core/tasks.hpp"
 #include "device/device_name.hpp"
 #include "distance/device_keys.hpp"
 #include "filter/device_filter.hpp"
+#include "filter/shared_filter.hpp"
+#include "search/allowed_rows.hpp"
+#include "search/choose_filter.hpp"
 #include "search/engine.hpp"
 
 namespace nearfield {
@@ -19,16 +26,20 @@ constexpr std::int64_t kMostRows = 1 << 17;
 constexpr std::int64_t kFirstRows = 512;
 // One brings back and selects what was found while the device works for the other.
 constexpr int kThreads = 2;
+constexpr std::int64_t kLeastFound = 1024;  // whatever the limit
+// Of a block that a CPU shares and has no tiles for.
+constexpr std::int64_t kCpuRows = 1024;
 
-TileShape blocks(const DeviceRoom& room, int threads) {
+TileShape blocks(const DeviceRoom& room, std::int64_t most_queries, std::int64_t row_parts) {
   return {.queries = 1,
           .rows = 1,
-          .most_queries = std::min(kMostQueries, room.pairs),
+          .most_queries = std::min({kMostQueries, most_queries, room.pairs}),
           .most_rows = kMostRows,
           .most_pairs = kMostQueries * kMostRows,
           .most_listed = room.pairs,
+          .listed_bytes = kFoundHostBytes,
           .first_rows = kFirstRows,
-          .most_row_parts = threads,
+          .most_row_parts = row_parts,
           .keep_queries_together = true};
 }
 
@@ -40,29 +51,155 @@ void check_no_stream(const Context& context, const std::string& device) {
        device);
 }
 
+class Choice {
+ public:
+  Choice(const SearchInput& input, const Context& context, Isa isa, const Tuning& tuning,
+         SearchShape& shape)
+      : input_(input), context_(context), isa_(isa), tuning_(tuning), shape_(shape) {}
+
+  ChosenDevice on_cpu(std::string note) {
+    return {std::string(kCpu), choose_filter(input_, isa_, tuning_, shape_), std::move(note)};
+  }
+
+  // Rows one by one cost less than all of them where few may be found.
+  bool few_allowed() const {
+    return allowed_rows(input_.filter, shape_.rows) < shape_.rows / tuning_.tiles.most_forbidden;
+  }
+
+  ChosenDevice on_one() {
+    const KeyDevice device = key_device(context_);
+    if (!device.has_float64) {
+      check_no_stream(context_, device.id);
+      return on_cpu(fmt::format("on the CPU: keys are float64, which {} lacks", device.id));
+    }
+    shape_.threads = std::min(shape_.threads, kThreads);
+    auto filter = make_device_filter(search(shape_.threads), context_);
+    limit(filter->room(), shape_.threads);
+    return {device.id, std::move(filter), {}};
+  }
+
+  // Each device is asked by as many threads as one that searches alone, and the CPU by as many as
+  // it would have.
+  ChosenDevice on_several(std::span<const std::string_view> names) {
+    std::vector<SharedFilterMember> members;
+    DeviceRoom room{kMaxRows, kMaxRows, kMaxRows};
+    bool with_cpu = false;
+    for (const std::string_view name : names) {
+      if (name == kCpu) {
+        with_cpu = true;
+      } else {
+        members.push_back(member_on(std::string(name), room));
+      }
+    }
+    if (with_cpu) members.push_back(member_on_cpu());
+    const TileShape of_cpu = shape_.tiles.value_or(TileShape{});
+    limit(room, kMaxThreads);
+    // Each thread has queries of its own, and whole tiles of those that the CPU has tiles for.
+    shape_.tiles->keep_queries_together = false;
+    shape_.tiles->queries = with_cpu ? of_cpu.queries : 1;
+    shape_.tiles->rows = with_cpu ? of_cpu.rows : 1;
+    return share(std::move(members));
+  }
+
+ private:
+  DeviceSearch search(int threads) const {
+    return {.metric = input_.metric,
+            .queries = input_.queries.dtype(),
+            .rows = input_.base.dtype(),
+            .cols = shape_.cols,
+            .threads = threads,
+            .most_found = most_found(threads)};
+  }
+
+  // An eighth of the limit: with what else a block takes, less than the quarter that blocks may.
+  std::int64_t most_found(int threads) const {
+    if (!shape_.memory_limit) return kMaxRows;
+    const std::int64_t left = *shape_.memory_limit - shape_.result_bytes - shape_.fixed_bytes;
+    return std::max<std::int64_t>(left / 8 / threads / kFoundHostBytes, kLeastFound);
+  }
+
+  // As of tiles on the CPU: what is selected between two looks at the monitor.
+  std::int64_t most_queries() const {
+    return std::max<std::int64_t>(
+        tuning_.tiles.most_selected_items / std::max<std::int64_t>(shape_.threshold_rank, 1), 1);
+  }
+
+  void limit(const DeviceRoom& room, std::int64_t row_parts) {
+    shape_.tiles = blocks(room, most_queries(), row_parts);
+    shape_.query_filter_bytes += kQueryHostBytes;
+    shape_.most_batch = room.queries;
+    shape_.most_chunk = room.rows;
+  }
+
+  SharedFilterMember member_on(std::string name, DeviceRoom& room) const {
+    Context context = context_;
+    context.device = std::move(name);
+    const KeyDevice device = key_device(context);
+    if (!device.has_float64) {
+      fail(ErrorCode::unsupported,
+           "keys are float64, which {} lacks: leave it out of the devices '{}'", device.id,
+           context_.device);
+    }
+    auto filter = make_device_filter(search(kThreads), context);
+    const DeviceRoom own = filter->room();
+    room = {std::min(room.queries, own.queries), std::min(room.rows, own.rows),
+            std::min(room.pairs, own.pairs)};
+    return {.name = device.id,
+            .maker = std::move(filter),
+            .callers = kThreads,
+            .may_fail = true,
+            .most_rows = kMostRows};
+  }
+
+  // What its filter needs stays in the shape.
+  SharedFilterMember member_on_cpu() {
+    const int threads = shape_.threads;
+    auto filter = choose_filter(input_, isa_, tuning_, shape_);
+    return {.name = std::string(kCpu),
+            .maker = std::move(filter),
+            .callers = threads,
+            .most_rows = shape_.tiles ? shape_.tiles->most_rows : kCpuRows,
+            .row_unit = shape_.tiles ? shape_.tiles->rows : 1};
+  }
+
+  ChosenDevice share(std::vector<SharedFilterMember> members) {
+    std::string id;
+    int threads = 0;
+    for (const SharedFilterMember& member : members) {
+      id += (id.empty() ? "" : ",") + member.name;
+      threads += member.callers;
+    }
+    shape_.threads = std::min(threads, kMaxThreads);
+    return {id, std::make_unique<SharedFilterMaker>(std::move(members)), {}};
+  }
+
+  const SearchInput& input_;
+  const Context& context_;
+  const Isa isa_;
+  const Tuning& tuning_;
+  SearchShape& shape_;
+};
+
 }  // namespace
 
-ChosenDevice choose_device(const SearchInput& input, const Context& context, SearchShape& shape) {
-  if (!on_device(context)) return {std::string(kCpu), nullptr, {}};
-  const KeyDevice device = key_device(context);
-  if (!device.has_float64) {
-    check_no_stream(context, device.id);
-    return {std::string(kCpu), nullptr,
-            fmt::format("on the CPU: keys are float64, which {} lacks", device.id)};
+ChosenDevice choose_device(const SearchInput& input, const Context& context, Isa isa,
+                           const Tuning& tuning, SearchShape& shape) {
+  Choice choice(input, context, isa, tuning, shape);
+  if (!on_device(context)) return choice.on_cpu({});
+  if (input.base.prepared() != nullptr) {
+    fail(ErrorCode::unsupported,
+         "a prepared base does not run on devices, got device '{}': pass its rows, or leave the "
+         "device out",
+         context.device);
   }
-  const int threads = std::min(shape.threads, kThreads);
-  auto filter = make_device_filter({.metric = input.metric,
-                                    .queries = input.queries.dtype(),
-                                    .rows = input.base.dtype(),
-                                    .cols = shape.cols,
-                                    .threads = threads},
-                                   context);
-  const DeviceRoom room = filter->room();
-  shape.threads = threads;
-  shape.tiles = blocks(room, threads);
-  shape.most_batch = room.queries;
-  shape.most_chunk = room.rows;
-  return {device.id, std::move(filter), {}};
+  if (choice.few_allowed()) {
+    return choice.on_cpu(
+        fmt::format("on the CPU: {} of {} rows may be found, which are looked at "
+                    "alone",
+                    allowed_rows(input.filter, shape.rows), shape.rows));
+  }
+  const std::vector<std::string_view> names = split_devices(context.device);
+  return names.size() == 1 ? choice.on_one() : choice.on_several(names);
 }
 
 }  // namespace nearfield

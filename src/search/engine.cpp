@@ -9,7 +9,6 @@
 #include "scan/scan_once.hpp"
 #include "search/check_rows.hpp"
 #include "search/choose_device.hpp"
-#include "search/choose_filter.hpp"
 #include "search/matrix_verifier.hpp"
 #include "search/value_cost.hpp"
 
@@ -41,11 +40,14 @@ std::string allowed_text(const SearchInput& input) {
   return text;
 }
 
+std::int64_t rows_of(std::int64_t bytes, std::int64_t row) {
+  return std::max<std::int64_t>(bytes / std::max<std::int64_t>(row, 1), 1);
+}
+
 // Rows of a source: in place if it is in memory, else read to the buffer.
 MatrixView fetch(const RowSource& source, Range rows, Matrix& buffer, const Monitor& monitor) {
   if (const auto all = source.in_memory()) return all->slice(rows.begin, rows.size());
-  const std::int64_t piece = std::max<std::int64_t>(
-      kReadBytes / std::max<std::int64_t>(row_bytes(source.dtype(), source.cols()), 1), 1);
+  const std::int64_t piece = rows_of(kReadBytes, row_bytes(source.dtype(), source.cols()));
   for (std::int64_t done = 0; done < rows.size(); done += piece) {
     monitor.check();
     source.read(rows.begin + done, std::min(piece, rows.size() - done), buffer, done);
@@ -85,9 +87,8 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.fixed_bytes = keeps.shared + static_cast<std::int64_t>(input_.filter.ids().size_bytes());
   shape.threads = resolve_threads(context_.threads);
   shape.memory_limit = context_.memory_limit;
-  ChosenDevice device = choose_device(input_, context_, shape);
-  filter_ =
-      device.filter ? std::move(device.filter) : choose_filter(input_, kernels_.isa, tuning, shape);
+  ChosenDevice device = choose_device(input_, context_, kernels_.isa, tuning, shape);
+  filter_ = std::move(device.filter);
   plan_ = make_plan(shape, tuning);
   plan_.device = device.id;
   plan_.note = device.note;
@@ -129,6 +130,7 @@ Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) 
     first = batch.end;
   } while (first < input_.queries.rows());
   plan_.filter = filter_->name() + allowed_text(input_);  // which may have been left to the rows
+  if (const std::string note = filter_->note(); !note.empty()) plan_.note = note;
   filter_.reset();  // with what it has made of the rows: the caller may search on
   return {plan_, counts_.considered, counts_.verified, monitor.seconds()};
 }
@@ -150,6 +152,10 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
     }
     const Piece rows{fetch(base, chunk, base_buffer, monitor), first};
     if (batch.begin == 0) check(rows.view, first, "base", monitor);
+    if (batch.size() == 0) {
+      first = chunk.end;
+      continue;
+    }
     if (!has_queries) {
       filter_->take_queries({queries, batch.begin}, rows, plan_.threads, monitor);
       has_queries = true;
@@ -183,7 +189,8 @@ std::int64_t Engine::run_chunk(const Piece& queries, const Piece& chunk, Sink& s
                       .row_tile = plan_.row_tile,
                       .first_row_tile = first_row_tile_,
                       .row_parts = plan_.row_parts,
-                      .threads = plan_.threads};
+                      .threads = plan_.threads,
+                      .filter_waits = plan_.device != kCpu};
   served_both_ = serves_both(grid, filter, sink);
   const ScanCounts counts =
       served_both_ ? scan_once(grid, *filter.two_sided(), verifier, *sink.two_sided(), monitor)
@@ -196,8 +203,9 @@ std::int64_t Engine::run_chunk(const Piece& queries, const Piece& chunk, Sink& s
 // In pieces, so that a cancelled search need not wait for the whole.
 void Engine::check(MatrixView rows, std::int64_t first, std::string_view what,
                    const Monitor& monitor) const {
-  for (std::int64_t done = 0; done < rows.rows(); done += plan_.row_tile) {
-    const std::int64_t count = std::min(plan_.row_tile, rows.rows() - done);
+  const std::int64_t piece = rows_of(kReadBytes, row_bytes(rows.dtype(), rows.cols()));
+  for (std::int64_t done = 0; done < rows.rows(); done += piece) {
+    const std::int64_t count = std::min(piece, rows.rows() - done);
     check_rows(rows.slice(done, count), first + done, what, input_.check_finite);
     monitor.check();
   }

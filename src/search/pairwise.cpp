@@ -41,6 +41,7 @@ class PairwiseKeys {
         context_(context) {
     check_matrices(MatrixRows(queries_), MatrixRows(rows_), options.metric);
     make_plan();
+    check_one_device(context, "pairwise");
     if (on_device(context)) choose_device();
   }
 

@@ -17,8 +17,10 @@ constexpr std::int64_t kCallBytes = 4096;    // of the call: names, buffers' ali
 std::int64_t scratch_bytes(const Plan& plan, const SearchShape& shape) {
   std::int64_t pairs = plan.query_tile * plan.row_tile;
   if (shape.tiles) pairs = std::min(pairs, shape.tiles->most_listed.value_or(pairs));
-  return plan.threads *
-         (pairs * 12 + plan.query_tile * 16 + plan.row_tile * 8 + shape.cols * 12 + kWorkerBytes);
+  const std::int64_t pair_bytes =
+      shape.tiles ? shape.tiles->listed_bytes : TileShape().listed_bytes;
+  return plan.threads * (pairs * pair_bytes + plan.query_tile * 16 + plan.row_tile * 8 +
+                         shape.cols * 12 + kWorkerBytes);
 }
 
 // Work too small to be worth waking threads for.

@@ -65,6 +65,7 @@ struct TileShape {
   // Of most_pairs, those that are listed at a time: the filter answers for fewer rows where it
   // finds more. Empty: all.
   std::optional<std::int64_t> most_listed = {};
+  std::int64_t listed_bytes = 12;               // of a pair: its row and its key
   std::optional<std::int64_t> first_rows = {};  // of the first block; empty: those of the tuning
   std::optional<std::int64_t> most_row_parts = {};
   // Threads share the rows, and each has as many queries as there may be: rows cost something for

@@ -257,6 +257,7 @@ Selected select_k(ValuesView values, const SelectOptions& options, const Context
   check_arguments(values, options);
   // Also where it is not used: a wrong number of threads is one on a device too.
   resolve_threads(context.threads);
+  check_one_device(context, "select_k");
   if (on_device(context)) return select_on_device({values}, options, context);
   Selection selection(values, options, context);
   return with_memory_errors(selection.plan(), "pass fewer rows at a time or a smaller k",

@@ -117,19 +117,21 @@ class CommandLine(unittest.TestCase):
     def path(self, name):
         return self.folder / name
 
-    def run_command(self, *arguments):
-        return subprocess.run([NEARFIELD, *map(str, arguments)], cwd=self.folder, text=True,
-                              capture_output=True, timeout=60)
+    def run_command(self, *arguments, environment=None, program=NEARFIELD):
+        """environment: what is added to this one's."""
+        return subprocess.run([program, *map(str, arguments)], cwd=self.folder, text=True,
+                              capture_output=True, timeout=60,
+                              env={**os.environ, **(environment or {})})
 
-    def run_well(self, *arguments):
-        done = self.run_command(*arguments)
+    def run_well(self, *arguments, **how):
+        done = self.run_command(*arguments, **how)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
-    def run_badly(self, *arguments, code, says):
+    def run_badly(self, *arguments, code, says, **how):
         """It fails with this code, says all of this, and leaves the folder as it was."""
         before = {path: path.read_bytes() for path in self.files()}
-        done = self.run_command(*arguments)
+        done = self.run_command(*arguments, **how)
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stderr}")
         for part in says:
             self.assertIn(part, done.stderr)

@@ -51,9 +51,9 @@ NEARFIELD_INLINE double squares_of(const Rows& from, u32 row, NEARFIELD_SHARED d
 // length.
 NEARFIELD_INLINE Terms terms_of(u32 form, double squares, double lost, double epsilon,
                                 double least) {
-  // A factor that was rounded moves the whole vector by less than 2^-48 of its length.
+  // The factor of a vector of unit length is off by less than 2^-44 of itself.
   const double length = sqrt(squares);
-  const float loss = rounded_up(lost + 0x1p-48 * length);
+  const float loss = rounded_up(lost + 0x1p-44 * length);
   switch (form) {
     case kRowOfDistances: {
       const double off = static_cast<double>(loss) * static_cast<double>(loss);

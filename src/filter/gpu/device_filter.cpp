@@ -25,16 +25,16 @@ constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 // Pairs of a block that are found at once, where the device has the memory: 32 MiB.
 constexpr std::int64_t kMostFound = std::int64_t{1} << 21;
 constexpr std::int64_t kLeastFound = 256;
-// Kernels number queries and rows by 32 bits.
-constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
-constexpr std::int64_t kMostQueries = gpu::Grid::kMostY * kKeySide;
+// Kernels number queries and rows by 32 bits, and have as many blocks.
+constexpr std::int64_t kMostVectors = std::int64_t{1} << 30;
+// Of rows, copied at a time: a search is to stop within 50 ms, and a bus brings some 10 GB/s.
+constexpr std::int64_t kMostRowBytes = std::int64_t{256} << 20;
 
 // What one caller at a time needs: a queue, and memory on both sides.
 struct Workplace {
-  Workplace(gpu::Device& device, std::int64_t most_found)
-      : queue(device.make_queue(0)), found(device, most_found) {}
+  Workplace(gpu::Device& device, std::int64_t most_found, std::int64_t cols)
+      : found(device, most_found), pace(cols), queue(device.make_queue(0)) {}
 
-  std::unique_ptr<gpu::Queue> queue;
   PairList found;
   std::unique_ptr<gpu::Buffer> limits;
   std::vector<std::byte> host_limits;
@@ -44,25 +44,27 @@ struct Workplace {
   std::vector<std::int64_t> starts;  // of the pairs of each query
   std::vector<std::uint32_t> order;
   WorkPace pace;
+  std::unique_ptr<gpu::Queue>
+      queue;  // the last: what it still has to do reads and writes the others
 };
 
 // Lent to who asks, and made for who finds none.
 class Workplaces {
  public:
-  Workplaces(gpu::Device& device, std::int64_t most_found)
-      : device_(device), most_found_(most_found) {}
+  Workplaces(gpu::Device& device, std::int64_t most_found, std::int64_t cols)
+      : device_(device), most_found_(most_found), cols_(cols) {}
 
   // With room for `least` pairs, and for as many more as the device has memory for.
   std::unique_ptr<Workplace> take(std::int64_t least) {
     const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
+    if (!free_.empty() && free_.back()->found.most >= least) {
       std::unique_ptr<Workplace> place = std::move(free_.back());
       free_.pop_back();
       return place;
     }
     for (;;) {
       try {
-        return std::make_unique<Workplace>(device_, most_found_);
+        return std::make_unique<Workplace>(device_, most_found_, cols_);
       } catch (const gpu::OutOfMemory&) {
         if (most_found_ / 2 < least) throw;
         most_found_ /= 2;
@@ -78,6 +80,7 @@ class Workplaces {
  private:
   gpu::Device& device_;
   std::int64_t most_found_;
+  std::int64_t cols_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Workplace>> free_;
 };
@@ -219,9 +222,11 @@ DeviceRoom room_of(const gpu::Device& device, const PairFinder& finder, const De
   const std::int64_t padding = finder.padding_bytes();
   const DeviceRoom room{
       .queries = std::min(fit(limit / 4 - padding, finder.query_bytes() + finder.limit_bytes()),
-                          kMostQueries),
-      .rows = std::min(fit(limit / 2 - padding, finder.row_bytes()), kMostRows),
-      .pairs = std::min(fit(limit / 4 / search.threads, PairList::kPairBytes), kMostFound)};
+                          kMostVectors),
+      .rows = std::min(fit(std::min(limit / 2, kMostRowBytes) - padding, finder.row_bytes()),
+                       kMostVectors),
+      .pairs = std::min(
+          {fit(limit / 4 / search.threads, PairList::kPairBytes), kMostFound, search.most_found})};
   if (room.queries < 1 || room.rows < 1 || room.pairs < kLeastFound) {
     const std::int64_t least =
         std::max({4 * (padding + finder.query_bytes() + finder.limit_bytes()),
@@ -249,7 +254,7 @@ class Maker final : public DeviceFilterMaker {
         finder_(choose_finder(device, search)),
         room_(room_of(device, *finder_, search, context)),
         queue_(device.make_queue(context.stream)),
-        places_(device, room_.pairs) {}
+        places_(device, room_.pairs, search.cols) {}
 
   DeviceRoom room() const override { return room_; }
 
@@ -263,6 +268,7 @@ class Maker final : public DeviceFilterMaker {
           row_is_finite(queries.view.dtype(), queries.view.row(i), queries.view.cols());
       if (i % 1024 == 0) monitor.check();
     }
+    const gpu::WaitAtEnd before_they_go(*queue_);
     finder_->take_queries(*queue_, queries.view);
   }
 
@@ -280,6 +286,7 @@ class Maker final : public DeviceFilterMaker {
  private:
   bool fits(MatrixView rows) {
     try {
+      const gpu::WaitAtEnd before_they_go(*queue_);
       finder_->take_rows(*queue_, rows);
       queue_->wait();  // callers have queues of their own
       return true;

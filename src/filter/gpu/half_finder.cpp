@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "core/checked.hpp"
 #include "distance/gpu/close_step.hpp"
 #include "filter/gpu/copied_rows.hpp"
 

@@ -10,6 +10,9 @@ namespace nearfield {
 
 class WorkPace {
  public:
+  explicit WorkPace(std::int64_t cols)
+      : pairs_(std::max(kFirstValues / std::max<std::int64_t>(cols, 1), kLeastPairs)) {}
+
   // Of a block of so many queries.
   std::int64_t rows_of(std::int64_t queries, std::int64_t most) const {
     return std::clamp(pairs_ / std::max<std::int64_t>(queries, 1), std::int64_t{1}, most);
@@ -29,11 +32,12 @@ class WorkPace {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr double kMostSeconds = 0.02;  // a search is to stop within 50 ms
-  static constexpr std::int64_t kLeastPairs = 1 << 12;
+  static constexpr double kMostSeconds = 0.02;           // a search is to stop within 50 ms
+  static constexpr std::int64_t kFirstValues = 1 << 22;  // some milliseconds of a CPU
+  static constexpr std::int64_t kLeastPairs = 1 << 8;
   static constexpr std::int64_t kMostPairs = std::int64_t{1} << 30;
 
-  std::int64_t pairs_ = 1 << 18;
+  std::int64_t pairs_;
   Clock::time_point start_{};
 };
 

@@ -82,6 +82,21 @@ TEST(DeviceName, IsAKindAndANumber) {
   }
 }
 
+TEST(DeviceName, OfSeveral) {
+  EXPECT_EQ(split_devices("opencl:0,cuda,cpu"),
+            (std::vector<std::string_view>{"opencl:0", "cuda", "cpu"}));
+  EXPECT_EQ(split_devices("cpu"), std::vector<std::string_view>{"cpu"});
+  expect_error([] { split_devices("opencl:0,cpu,opencl"); }, ErrorCode::invalid_argument,
+               {"names the device opencl twice"});
+  for (const std::string text : {"", ",cpu", "cpu,", "opencl,,cpu"}) {
+    expect_error([&] { split_devices(text); }, ErrorCode::invalid_argument, {"'' names no device"});
+  }
+  expect_error([] { pairwise(kRows, kRows, {}, on("opencl,cpu")); }, ErrorCode::unsupported,
+               {"pairwise runs on one device at a time", "'opencl,cpu'"});
+  expect_error([] { select_k(kRows, {}, on("opencl,cpu")); }, ErrorCode::unsupported,
+               {"select_k runs on one device at a time"});
+}
+
 TEST(DeviceName, OfACallThatDoesNotRunOnDevices) {
   for (const auto& [name, call] : calls_of_the_cpu()) {
     SCOPED_TRACE(name);

@@ -80,6 +80,49 @@ TEST_F(DeviceSearch, FindsMoreThanThereIsRoomFor) {
   EXPECT_EQ(got.keys, within(queries, base, {.radius = 1e30}).keys);
 }
 
+// The device is not asked about a million rows to find five.
+TEST_F(DeviceSearch, OfFewRowsIsLeftToTheCpuAndThePlanSaysSo) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 900, 24, 2});
+  const std::vector<std::int64_t> ids{3, 700, 41};
+  KnnOptions options;
+  options.filter = RowFilter::list(ids);
+  const Neighbors got = knn(base, base, options, on_test_device());
+  EXPECT_EQ(got.ids, knn(base, base, options).ids);
+  EXPECT_EQ(got.stats.plan.device, "cpu");
+  EXPECT_EQ(got.stats.plan.note,
+            "on the CPU: 3 of 900 rows may be found, which are looked at alone");
+}
+
+TEST_F(DeviceSearch, OfPreparedRowsIsRefused) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 90, 24, 2});
+  const PreparedRows prepared(base, Metric::sqeuclidean);
+  const MatrixRows queries(base);
+  test::expect_error([&] { knn(queries, prepared, {}, on_test_device()); }, ErrorCode::unsupported,
+                     {"a prepared base does not run on devices"});
+}
+
+TEST_F(DeviceSearch, OfNoQueriesStillChecksTheBase) {
+  const Matrix base = data::make_matrix({data::Kind::with_non_finite, DType::f32, 90, 24, 2});
+  const Matrix queries(DType::f32, 0, 24);
+  EXPECT_EQ(knn(queries, base, {}, on_test_device()).queries, 0);
+  KnnOptions options;
+  options.check_finite = true;
+  test::expect_error([&] { knn(queries, base, options, on_test_device()); }, ErrorCode::not_finite,
+                     {"base"});
+}
+
+// What it holds on the host, too: 32 bytes for each pair that is found.
+TEST_F(DeviceSearch, IsCutToFitTheMemoryOfTheHost) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 5000, 24, 2});
+  const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 90, 24, 1});
+  Context context = on_test_device();
+  context.memory_limit = 1 << 20;
+  const Neighbors got = knn(queries, base, {}, context);
+  EXPECT_EQ(got.keys, knn(queries, base, {}).keys);
+  EXPECT_LE(got.stats.plan.working_bytes + got.stats.plan.result_bytes, 1 << 20);
+  EXPECT_GE(got.stats.plan.query_tile, 64) << "rows are cut, not queries";
+}
+
 TEST_F(DeviceSearch, StepsOfACursorFollowEachOther) {
   const Matrix base = data::make_matrix({data::Kind::duplicates, DType::f32, 800, 24, 2});
   const Matrix queries = data::make_matrix({data::Kind::duplicates, DType::f32, 20, 24, 1});

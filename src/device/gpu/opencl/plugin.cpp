@@ -252,18 +252,23 @@ std::vector<int> warps_of(const cl::Device& device) {
   return {sizes.begin(), sizes.end()};
 }
 
+// Of the environment; 0 if it is not set.
+int number_in(const char* variable, std::string_view wanted) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return 0;
+  int number = 0;
+  const char* const end = text + std::strlen(text);
+  if (std::from_chars(text, end, number).ptr != end || number <= 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} is {}, got '{}'", variable, wanted, text));
+  }
+  return number;
+}
+
 // The widest warp that both the device and the modules have, or the one that is asked for; 0 if
 // there is none.
 int warp_of(const cl::Device& device) {
-  const char* const text = std::getenv("NEARFIELD_OPENCL_WARP");
-  int asked = 0;
-  if (text != nullptr) {
-    const char* const end = text + std::strlen(text);
-    if (std::from_chars(text, end, asked).ptr != end || asked <= 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("NEARFIELD_OPENCL_WARP is 8, 16 or 32, got '{}'", text));
-    }
-  }
+  const int asked = number_in("NEARFIELD_OPENCL_WARP", "8, 16 or 32");
   const std::vector<int> warps = warps_of(device);
   int widest = 0;
   for (const Module& module : modules()) {
@@ -371,6 +376,25 @@ std::string missing_or_refused(const cl::Device& device) {
   }
 }
 
+// Each device, or so many equal parts of each, as several devices: for tests, and to leave cores of
+// a CPU to others.
+std::vector<cl::Device> in_parts(const std::vector<cl::Device>& devices) {
+  const int parts = number_in("NEARFIELD_OPENCL_PARTS", "a number of parts");
+  if (parts <= 1) return devices;
+  std::vector<cl::Device> all;
+  for (cl::Device device : devices) {
+    const auto units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
+    const cl_device_partition_property each[] = {
+        CL_DEVICE_PARTITION_EQUALLY,
+        static_cast<cl_device_partition_property>(units / static_cast<cl_uint>(parts)), 0};
+    std::vector<cl::Device> own;
+    with_errors(fmt::format("to part {} units in {}", units, parts),
+                [&] { device.createSubDevices(each, &own); });
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
 class OpenClPlugin final : public Plugin {
  public:
   std::vector<Facts> list() const override {
@@ -405,7 +429,7 @@ class OpenClPlugin final : public Plugin {
       } catch (const cl::Error&) {
         continue;
       }
-      for (const cl::Device& device : devices) {
+      for (const cl::Device& device : in_parts(devices)) {
         const std::string missing = missing_or_refused(device);
         if (missing.empty()) {
           found.push_back(device);
