@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/byte_type.hpp"
 #include "core/decode.hpp"
 #include "core/fail.hpp"
 #include "core/float_environment.hpp"
@@ -63,7 +64,7 @@ Integer encode(double x, Integer*)
 bool fits(double before, double now, DType type, Rounding rounding) {
   if (std::isnan(before)) return std::isnan(now);
   if (rounding == Rounding::none || std::isinf(before)) return now == before;
-  const bool integers = type == DType::u8 || type == DType::i8;
+  const bool integers = is_byte(type);
   return integers ? now == std::nearbyint(before) : std::isfinite(now);
 }
 

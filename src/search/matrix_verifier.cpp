@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/decode.hpp"
+#include "distance/settled_key.hpp"
 
 namespace nearfield {
 namespace {
@@ -125,13 +125,8 @@ void MatrixVerifier::near_keys(const std::byte* query, const FarRows& far, RowLi
 
 void MatrixVerifier::settle_not_finite(const RowList& rows, std::span<double> keys) const {
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (std::isfinite(keys[i])) continue;
-    const std::byte* row = rows.row(static_cast<std::int64_t>(i));
-    if (!row_is_finite(base_.view.dtype(), row, base_.view.cols())) {
-      keys[i] = kNever;
-    } else if (std::isnan(keys[i])) {
-      keys[i] = INFINITY;  // a finite pair the definition cannot order comes last
-    }
+    keys[i] = settled_key(keys[i], base_.view.dtype(), rows.row(static_cast<std::int64_t>(i)),
+                          base_.view.cols());
   }
 }
 

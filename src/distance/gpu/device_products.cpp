@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/byte_type.hpp"
 #include "core/fail.hpp"
 #include "core/tasks.hpp"
 #include "device/gpu/open.hpp"
@@ -20,10 +21,8 @@ DeviceProducts run(MatrixView queries, MatrixView rows, ProductKind kind, Produc
   return {opened.id, scale};
 }
 
-bool are_bytes(MatrixView rows) { return rows.dtype() == DType::u8 || rows.dtype() == DType::i8; }
-
 void check_halves(MatrixView rows) {
-  if (!are_bytes(rows) && rows.dtype() != DType::f32 && rows.dtype() != DType::f16) {
+  if (!is_byte(rows.dtype()) && rows.dtype() != DType::f32 && rows.dtype() != DType::f16) {
     fail(ErrorCode::unsupported, "products of halves are made of f32, f16, u8 and i8, not of {}",
          to_string(rows.dtype()));
   }
@@ -65,7 +64,7 @@ DeviceProducts device_products(MatrixView queries, MatrixView rows, ProductKind 
 DeviceProducts device_byte_products(MatrixView queries, MatrixView rows, ProductOutput output,
                                     const Context& context, Monitor& monitor, std::int32_t* found) {
   check_cols(queries, rows);
-  if (!are_bytes(queries) || !are_bytes(rows)) {
+  if (!is_byte(queries.dtype()) || !is_byte(rows.dtype())) {
     fail(ErrorCode::unsupported, "products of bytes are made of u8 and i8, not of {} and {}",
          to_string(queries.dtype()), to_string(rows.dtype()));
   }

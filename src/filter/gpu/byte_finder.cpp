@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/byte_type.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -12,8 +14,6 @@ ProductOutput output_of(MetricSpec metric) {
   return metric.metric == Metric::inner_product ? ProductOutput::inner_product
                                                 : ProductOutput::sqeuclidean;
 }
-
-bool bytes(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
 // The largest integer that is not above; no key is the smallest of all.
 std::int32_t limit_of(double threshold) {
@@ -29,7 +29,7 @@ bool ByteFinder::applies(const DeviceSearch& search) {
   const Metric metric = search.metric.metric;
   const bool known = metric == Metric::sqeuclidean || metric == Metric::euclidean ||
                      metric == Metric::inner_product;
-  return known && bytes(search.queries) && bytes(search.rows) && search.cols > 0 &&
+  return known && is_byte(search.queries) && is_byte(search.rows) && search.cols > 0 &&
          search.cols <= most_byte_cols(search.queries, search.rows, output_of(search.metric));
 }
 

@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "core/checked.hpp"
 #include "core/decode.hpp"
 #include "core/fail.hpp"
 #include "core/make_room.hpp"
 #include "device/gpu/open.hpp"
+#include "distance/settled_key.hpp"
 #include "filter/gpu/byte_finder.hpp"
 #include "filter/gpu/half_finder.hpp"
 #include "filter/gpu/key_finder.hpp"
@@ -44,8 +44,8 @@ struct Workplace {
   std::vector<std::int64_t> starts;  // of the pairs of each query
   std::vector<std::uint32_t> order;
   WorkPace pace;
-  std::unique_ptr<gpu::Queue>
-      queue;  // the last: what it still has to do reads and writes the others
+  // The last: what it still has to do reads and writes the others.
+  std::unique_ptr<gpu::Queue> queue;
 };
 
 // Lent to who asks, and made for who finds none.
@@ -194,14 +194,11 @@ class DeviceFilter final : public Filter {
     }
   }
 
-  // As MatrixVerifier has it: what is not finite is never returned; a finite pair that the
-  // definition cannot order comes last.
+  // A query that is not finite finds nothing.
   double settled(double key, std::int64_t query, std::int64_t row) const {
     if (std::isfinite(key)) return key;
-    if (!finite_queries_[static_cast<std::size_t>(query - queries_.first)] ||
-        !row_is_finite(rows_.view.dtype(), rows_.row(row), rows_.view.cols()))
-      return kNothing;
-    return std::isnan(key) ? INFINITY : key;
+    if (!finite_queries_[static_cast<std::size_t>(query - queries_.first)]) return kNothing;
+    return settled_key(key, rows_.view.dtype(), rows_.row(row), rows_.view.cols());
   }
 
   gpu::Device& device_;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/byte_type.hpp"
 #include "filter/rounded/rounding_kernel.hpp"
 #include "filter/rounded/tile_kernel.hpp"
 
@@ -12,8 +13,6 @@ namespace {
 // 128 * 128 * cols, what is added to it, and the sum of both must stay below kLargestProduct.
 constexpr std::int64_t kMostCols = 16'384;
 static_assert(128 * 128 * kMostCols * 3 < std::int64_t{kLargestProduct});
-
-bool bytes(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
 }  // namespace
 
@@ -48,7 +47,7 @@ std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType 
   rounding.queries = queries;
   rounding.cols = cols;
   rounding.isa = isa;
-  rounding.lossless = bytes(base) && queries == base;
+  rounding.lossless = is_byte(base) && queries == base;
   switch (metric.metric) {
     case Metric::sqeuclidean:
     case Metric::euclidean:
