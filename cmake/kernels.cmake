@@ -32,12 +32,16 @@ set(NEARFIELD_KERNEL_MODULES
     "round|distance/gpu/round.cu|128|"
     "close_f16|distance/gpu/close_products.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=float"
     "close_i8|distance/gpu/close_products.cu|256|NEARFIELD_VALUE=i8,NEARFIELD_SUM=i32"
+    "two_i8|distance/gpu/two_products.cu|256|NEARFIELD_VALUE=i8,NEARFIELD_SUM=i32"
+    "bounds_f16|distance/gpu/product_bounds.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=float"
+    "bounds_i8|distance/gpu/product_bounds.cu|256|NEARFIELD_VALUE=i8,NEARFIELD_SUM=i32"
     "product_adds|distance/gpu/product_adds.cu|256|"
     "product_f16|distance/gpu/product.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=float"
     "product_f16_acc16|distance/gpu/product.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=f16"
     "product_i8|distance/gpu/product.cu|256|NEARFIELD_VALUE=i8,NEARFIELD_SUM=i32")
 foreach(metric IN LISTS NEARFIELD_METRICS)
   list(APPEND NEARFIELD_KERNEL_MODULES "keys_${metric}|distance/gpu/keys.cu|256|NEARFIELD_METRIC=${metric}")
+  list(APPEND NEARFIELD_KERNEL_MODULES "first_${metric}|distance/gpu/first_keys.cu|256|NEARFIELD_METRIC=${metric}")
 endforeach()
 
 # Of a line, for warps of that width: name, source, threads and defines, of which the threads are one.

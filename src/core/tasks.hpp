@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace nearfield {
 
@@ -31,5 +32,21 @@ void run_tasks(std::int64_t count, int threads, const TaskBody& body);
 // is not instrumented, and 69 false reports would hide the true ones): threads started for the
 // call, tasks handed out by a counter.
 void run_on_fresh_threads(std::int64_t count, int threads, const TaskBody& body);
+
+// Something that runs on a thread of its own while the caller goes on. At its end it is waited for.
+class Background {
+ public:
+  explicit Background(std::function<void()> work);
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  // Until it is done. Throws what it threw.
+  void wait();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace nearfield

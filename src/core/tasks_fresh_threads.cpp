@@ -4,6 +4,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/tasks.hpp"
@@ -36,6 +37,36 @@ void run_on_fresh_threads(std::int64_t count, int threads, const TaskBody& body)
     work(0);
   }
   if (first_error) std::rethrow_exception(first_error);
+}
+
+struct Background::State {
+  std::exception_ptr error;
+  std::thread thread;
+};
+
+// Where the system gives no thread, it is done at once.
+Background::Background(std::function<void()> work) : state_(std::make_unique<State>()) {
+  auto run = [this, work = std::move(work)] {
+    try {
+      work();
+    } catch (...) {
+      state_->error = std::current_exception();
+    }
+  };
+  try {
+    state_->thread = std::thread(run);
+  } catch (const std::system_error&) {
+    run();
+  }
+}
+
+Background::~Background() {
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+void Background::wait() {
+  if (state_->thread.joinable()) state_->thread.join();
+  if (state_->error) std::rethrow_exception(std::exchange(state_->error, nullptr));
 }
 
 }  // namespace nearfield

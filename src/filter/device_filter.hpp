@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include <nearfield/context.hpp>
 #include <nearfield/metric.hpp>
@@ -18,6 +21,10 @@ struct DeviceSearch {
   DType queries;
   DType rows;
   std::int64_t cols;
+  std::int64_t query_count;
+  std::int64_t row_count;
+  // Of any rows, only the first so many by key and number can be found; 0: others too.
+  std::int64_t first_of_any;
   int threads;              // at most so many ask the filter at once
   std::int64_t most_found;  // pairs of a block, for which the host has memory
 };
@@ -31,11 +38,28 @@ inline constexpr std::int64_t kQueryHostBytes = 64;
 struct DeviceRoom {
   std::int64_t queries;
   std::int64_t rows;
-  std::int64_t pairs;  // that are found in a block
+  std::int64_t pairs;          // that are found in a block
+  std::int64_t block_queries;  // of a block
+  std::int64_t query_unit;     // of which it has whole ones, or the device makes more than is asked
+  std::int64_t first_rows;     // of a block whose queries have no threshold yet
 };
+
+// How a device finds pairs:
+//   keys: every key, those up to a threshold are listed;
+//   fused: of these the first of each query, in the kernel that makes them;
+//   halves: products of halves with a proven bound, and the keys of what may be close;
+//   bytes: exact products of bytes, those up to a threshold are listed;
+//   two_bytes: of these the first two of each query, in the kernel that makes them.
+enum class DeviceMethod : std::uint8_t { keys, fused, halves, bytes, two_bytes };
+std::string_view to_string(DeviceMethod method);
+
+// Those that find what is searched: at least one.
+std::vector<DeviceMethod> device_methods(const DeviceSearch& search);
 
 // What a search there uses that is not told otherwise. Tests change it between searches.
 struct DeviceTuning {
+  // Empty: the one that is taken to be the fastest; as is one that does not apply.
+  std::optional<DeviceMethod> method;
   // Of fewer columns, keys cost little more than what proves that they are not needed.
   std::int64_t least_half_cols = 33;
 };

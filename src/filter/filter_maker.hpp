@@ -36,6 +36,10 @@ class FilterMaker {
 
   virtual TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) = 0;
 
+  // Rows that are likely to be taken next, and stay where they are until then: they may be brought
+  // to where they are needed while those before are searched.
+  virtual void expect_rows(const Piece& /*rows*/) {}
+
   virtual std::string name() const = 0;
 
   // What else is to be said of a search that has ended.

@@ -197,6 +197,10 @@ void SharedFilterMaker::take_queries(const Piece& queries, const Piece& rows, in
       [&](Worker& worker) { worker.member.maker->take_queries(queries, rows, threads, monitor); });
 }
 
+void SharedFilterMaker::expect_rows(const Piece& rows) {
+  pool_->for_each([&](Worker& worker) { worker.member.maker->expect_rows(rows); });
+}
+
 // As many as all of them have taken: who has more is asked about these alone.
 TakenRows SharedFilterMaker::take_rows(const Piece& rows, int threads, Monitor& monitor) {
   std::int64_t taken = rows.view.rows();

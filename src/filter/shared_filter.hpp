@@ -30,6 +30,7 @@ class SharedFilterMaker final : public FilterMaker {
 
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;
+  void expect_rows(const Piece& rows) override;
   TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) override;
   std::string name() const override;
   // Who failed, and of what; how much each of the others has looked at.

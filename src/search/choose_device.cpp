@@ -22,8 +22,6 @@ namespace {
 // pays on a fast one: at 10^11 pairs a second 134 million take a millisecond.
 constexpr std::int64_t kMostQueries = 1024;
 constexpr std::int64_t kMostRows = 1 << 17;
-// Of a block without thresholds: all of it is brought back.
-constexpr std::int64_t kFirstRows = 512;
 // One brings back and selects what was found while the device works for the other.
 constexpr int kThreads = 2;
 constexpr std::int64_t kLeastFound = 1024;  // whatever the limit
@@ -31,14 +29,16 @@ constexpr std::int64_t kLeastFound = 1024;  // whatever the limit
 constexpr std::int64_t kCpuRows = 1024;
 
 TileShape blocks(const DeviceRoom& room, std::int64_t most_queries, std::int64_t row_parts) {
-  return {.queries = 1,
+  const std::int64_t most = std::min({kMostQueries, most_queries, room.block_queries});
+  const std::int64_t unit = most >= room.query_unit ? room.query_unit : 1;
+  return {.queries = unit,
           .rows = 1,
-          .most_queries = std::min({kMostQueries, most_queries, room.pairs}),
+          .most_queries = most / unit * unit,
           .most_rows = kMostRows,
           .most_pairs = kMostQueries * kMostRows,
           .most_listed = room.pairs,
           .listed_bytes = kFoundHostBytes,
-          .first_rows = kFirstRows,
+          .first_rows = std::min(room.first_rows, kMostRows),
           .most_row_parts = row_parts,
           .keep_queries_together = true};
 }
@@ -82,7 +82,7 @@ class Choice {
   // it would have.
   ChosenDevice on_several(std::span<const std::string_view> names) {
     std::vector<SharedFilterMember> members;
-    DeviceRoom room{kMaxRows, kMaxRows, kMaxRows};
+    DeviceRoom room{kMaxRows, kMaxRows, kMaxRows, kMaxRows, 1, kMaxRows};
     bool with_cpu = false;
     for (const std::string_view name : names) {
       if (name == kCpu) {
@@ -107,6 +107,9 @@ class Choice {
             .queries = input_.queries.dtype(),
             .rows = input_.base.dtype(),
             .cols = shape_.cols,
+            .query_count = shape_.queries,
+            .row_count = shape_.rows,
+            .first_of_any = shape_.first_of_any,
             .threads = threads,
             .most_found = most_found(threads)};
   }
@@ -142,8 +145,12 @@ class Choice {
     }
     auto filter = make_device_filter(search(kThreads), context);
     const DeviceRoom own = filter->room();
-    room = {std::min(room.queries, own.queries), std::min(room.rows, own.rows),
-            std::min(room.pairs, own.pairs)};
+    room = {.queries = std::min(room.queries, own.queries),
+            .rows = std::min(room.rows, own.rows),
+            .pairs = std::min(room.pairs, own.pairs),
+            .block_queries = std::min(room.block_queries, own.block_queries),
+            .query_unit = std::max(room.query_unit, own.query_unit),
+            .first_rows = std::min(room.first_rows, own.first_rows)};
     return {.name = device.id,
             .maker = std::move(filter),
             .callers = kThreads,

@@ -79,6 +79,7 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.cols = input_.base.cols();
   shape.value_cost = value_cost(input_.metric);
   shape.threshold_rank = keeps.threshold_rank;
+  shape.first_of_any = first_of_any(keeps);
   shape.sink_bytes = keeps.sink_of_a_query;
   shape.result_bytes = keeps.result;
   shape.base_row_bytes = row_bytes(input_.base.dtype(), input_.base.cols());
@@ -103,6 +104,14 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   plan_.kernel = kernel_name(input_.metric, input_.base.dtype(),
                              device.id == kCpu ? to_string(kernels_.isa) : device.id);
   plan_.selector = std::move(selector);
+}
+
+// With one more where a query is among the rows, and does not find itself.
+std::int64_t Engine::first_of_any(const Keeps& keeps) const {
+  const bool all =
+      input_.filter.kind() == RowFilter::Kind::all && input_.meets != Meets::later_rows;
+  if (!all || keeps.first_of_any == 0) return 0;
+  return keeps.first_of_any + (input_.meets == Meets::other_rows ? 1 : 0);
 }
 
 std::int64_t Engine::pairs() const {
@@ -181,6 +190,7 @@ std::int64_t Engine::run_chunk(const Piece& queries, const Piece& chunk, Sink& s
   const auto [filter, taken] = filter_->take_rows(chunk, plan_.threads, monitor);
   if (taken < chunk.view.rows()) plan_.base_chunk = taken;  // nor would the next one fit
   const Piece base{chunk.view.slice(0, taken), chunk.first};
+  expect_rows_after(base.range().end);
   const MatrixVerifier verifier(input_.metric, kernels_, queries, base);
   exact_ = exact_ && filter.certified();
   const ScanGrid grid{.queries = queries.range(),
@@ -198,6 +208,13 @@ std::int64_t Engine::run_chunk(const Piece& queries, const Piece& chunk, Sink& s
   counts_.considered += counts.considered;
   counts_.verified += counts.verified;
   return taken;
+}
+
+// Of those in memory: what is read to a buffer is not there yet.
+void Engine::expect_rows_after(std::int64_t first) {
+  const auto all = input_.base.in_memory();
+  const std::int64_t rows = std::min(plan_.base_chunk, input_.base.rows() - first);
+  if (all && rows > 0) filter_->expect_rows({all->slice(first, rows), first});
 }
 
 // In pieces, so that a cancelled search need not wait for the whole.

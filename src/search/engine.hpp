@@ -46,6 +46,8 @@ class Engine {
     // A query's threshold is about the key of this rank among the rows it has met; of a radius,
     // which may find any number, a guess.
     std::int64_t threshold_rank = 10;
+    // Of any rows, only the first so many by key and number can be found; 0: others too.
+    std::int64_t first_of_any = 0;
   };
   void plan(const Keeps& keeps, std::string selector, const Tuning& tuning);
   const Plan& plan() const { return plan_; }
@@ -69,10 +71,12 @@ class Engine {
   bool served_both() const { return served_both_; }
 
  private:
+  std::int64_t first_of_any(const Keeps& keeps) const;
   void run_batch(Range batch, Sink& sink, Monitor& monitor);
   bool serves_both(const ScanGrid& grid, const Filter& filter, Sink& sink) const;
   // Answers how many rows of the chunk that were.
   std::int64_t run_chunk(const Piece& queries, const Piece& chunk, Sink& sink, Monitor& monitor);
+  void expect_rows_after(std::int64_t first);
   void check(MatrixView rows, std::int64_t first, std::string_view what,
              const Monitor& monitor) const;
 

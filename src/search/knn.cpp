@@ -104,7 +104,8 @@ Engine plan_search(const Question& question, std::int64_t beside) {
   engine.plan({.sink_of_a_query = TopKSink::bytes_per_query(std::min(options.k, base.rows())),
                .shared = beside,
                .result = result_bytes(queries.rows(), options.k),
-               .threshold_rank = std::max<std::int64_t>(options.k, 1)},
+               .threshold_rank = std::max<std::int64_t>(options.k, 1),
+               .first_of_any = options.after.empty() && options.ids.empty() ? options.k : 0},
               TopK<Neighbor>::name(options.k), tuning);
   return engine;
 }

@@ -84,7 +84,8 @@ class MutualSearch {
     engine.plan({.sink_of_a_query = sizeof(Neighbor),
                  .shared = checked_mul(rows, kNearestBytes + kPairBytes, "bytes of the nearest"),
                  .result = most * kPairResultBytes,
-                 .threshold_rank = 1},
+                 .threshold_rank = 1,
+                 .first_of_any = 1},
                 "nearest of both sides", default_tuning());
   }
 

@@ -80,6 +80,7 @@ struct SearchShape {
   std::int64_t cols = 0;
   double value_cost = 1;            // of the metric: value_cost.hpp
   std::int64_t threshold_rank = 1;  // of a query: Engine::Keeps
+  std::int64_t first_of_any = 0;    // likewise
   std::int64_t sink_bytes = 0;      // of a query, while it is searched
   std::int64_t result_bytes = 0;
   std::int64_t base_row_bytes = 0;

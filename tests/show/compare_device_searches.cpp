@@ -1,10 +1,12 @@
 // Searches on a device against the CPU, keys included, to the bit:
 //   compare_device_searches DEVICE [METRIC]
 // Prints the number of configurations of each search and of those that differ; exits 1 if any does.
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,9 +63,11 @@ class Comparison {
     device_.threads = static_cast<int>(settings_ % 2);  // one, or all
     device_tuning().least_half_cols = 1;                // by products, wherever they apply
     for (const std::int64_t k : {1, 10, 300}) {
+      device_tuning().method = kMethods.at(static_cast<std::size_t>(searches_++) % kMethods.size());
       compare("knn", setting,
               [&](const Context& c) { return knn(queries_, base_, knn_of(setting, k), c); });
     }
+    device_tuning().method.reset();
     run_another(setting, settings_++ % 5);
   }
 
@@ -84,6 +88,10 @@ class Comparison {
   };
 
   static constexpr std::int64_t kRows = 900;
+  // The one of the chooser, and each of those that it would not choose; one that does not apply is
+  // as none.
+  static constexpr std::array<std::optional<DeviceMethod>, 4> kMethods = {
+      std::nullopt, DeviceMethod::fused, DeviceMethod::keys, DeviceMethod::bytes};
 
   static KnnOptions knn_of(const Setting& setting, std::int64_t k) {
     KnnOptions options;
@@ -158,6 +166,7 @@ class Comparison {
   Matrix queries_;
   Matrix few_;
   std::int64_t settings_ = 0;
+  std::int64_t searches_ = 0;
   std::map<std::string, Count> counts_;
 };
 

@@ -1,26 +1,10 @@
 // Of the products of product_tile.h, those that may be small enough.
 #include "distance/gpu/pair_list.h"
-#include "distance/gpu/product_adds.h"
-#include "distance/gpu/product_tile.h"
+#include "distance/gpu/product_terms.h"
 
 namespace nearfield::device {
 
-// Of halves, {reach, slope} of a query and {add, loss} of a row; of bytes, {add, limit} of a query
-// and what is added for a row.
-struct Terms {
-  Written first;
-  Written second;
-};
-template <class>
-struct RowTermsOf {
-  using Type = Terms;
-};
-template <>
-struct RowTermsOf<i8> {
-  using Type = i32;
-};
-using RowTerms = RowTermsOf<Value>::Type;
-
+// Of halves, {reach, slope} of a query; of bytes, {add, limit}.
 struct ToList {
   NEARFIELD_GLOBAL const Terms* query_terms;  // of the block
   u32 first_query;
@@ -65,8 +49,10 @@ NEARFIELD_KERNEL close_products(
     NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL double* keys) {
   NEARFIELD_BLOCK uint4 memory[nearfield::device::kMemoryChunks];
   const nearfield::u32 stride = pieces * nearfield::device::kPanelChunks;
-  nearfield::device::make_products(
-      {queries, stride, first_query, query_end}, {rows, stride, first_row, row_end}, pieces, memory,
+  const nearfield::device::Vectors of_queries = {queries, stride, first_query, query_end};
+  const nearfield::device::Vectors of_rows = {rows, stride, first_row, row_end};
+  nearfield::device::make_products<nearfield::device::ToList>(
+      of_queries, of_rows, nearfield::device::queries_first(of_queries, of_rows), pieces, memory,
       nearfield::device::ToList{
           query_terms, first_query, row_terms, first_row, factor, {count, most, places}, keys});
 }

@@ -5,24 +5,51 @@
 namespace nearfield {
 namespace {
 
-// That the vectors are in.
 std::int64_t tiles_of(const CloseVectors& vectors) {
-  return divide_up(vectors.end, kProductTile) - vectors.first / kProductTile;
+  return product_tiles(vectors.first, vectors.end);
+}
+std::uint32_t first_of(const CloseVectors& vectors) {
+  return static_cast<std::uint32_t>(vectors.first);
+}
+std::uint32_t end_of(const CloseVectors& vectors) {
+  return static_cast<std::uint32_t>(vectors.end);
 }
 
 }  // namespace
+
+std::int64_t product_tiles(std::int64_t first, std::int64_t end) {
+  return divide_up(end, kProductTile) - first / kProductTile;
+}
 
 void close_products(gpu::Queue& queue, ProductKind kind, std::int64_t pieces,
                     const gpu::Argument& factor, const CloseVectors& queries,
                     const CloseVectors& rows, const PairList& list) {
   queue.fill(*list.count, 0);
   queue.run({kind == ProductKind::i8 ? "close_i8" : "close_f16", "close_products"},
-            {tiles_of(rows), tiles_of(queries)},
-            {queries.values, static_cast<std::uint32_t>(queries.first),
-             static_cast<std::uint32_t>(queries.end), queries.terms, rows.values,
-             static_cast<std::uint32_t>(rows.first), static_cast<std::uint32_t>(rows.end),
-             rows.terms, static_cast<std::uint32_t>(pieces), factor, *list.count,
-             static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
+            {tiles_of(queries), tiles_of(rows)},
+            {queries.values, first_of(queries), end_of(queries), queries.terms, rows.values,
+             first_of(rows), end_of(rows), rows.terms, static_cast<std::uint32_t>(pieces), factor,
+             *list.count, static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
+}
+
+void two_products(gpu::Queue& queue, std::int64_t pieces, const gpu::Argument& factor,
+                  const CloseVectors& queries, const CloseVectors& rows, std::int64_t parts,
+                  const PairList& list) {
+  queue.fill(*list.count, 0);
+  queue.run({"two_i8", "two_products"}, {parts, tiles_of(queries)},
+            {queries.values, first_of(queries), end_of(queries), queries.terms, rows.values,
+             first_of(rows), end_of(rows), rows.terms, static_cast<std::uint32_t>(pieces), factor,
+             *list.count, static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
+}
+
+void product_bounds(gpu::Queue& queue, ProductKind kind, std::int64_t pieces,
+                    const gpu::Argument& factor, float widen, const CloseVectors& queries,
+                    const CloseVectors& rows, const gpu::Buffer& found) {
+  queue.run({kind == ProductKind::i8 ? "bounds_i8" : "bounds_f16", "product_bounds"},
+            {tiles_of(queries), tiles_of(rows)},
+            {queries.values, first_of(queries), end_of(queries), queries.terms, rows.values,
+             first_of(rows), end_of(rows), rows.terms, static_cast<std::uint32_t>(pieces), factor,
+             widen, found});
 }
 
 }  // namespace nearfield

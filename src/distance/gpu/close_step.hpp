@@ -1,4 +1,5 @@
-// Products that may be small enough: what close_products.cu is given.
+// Products that may be small enough: what close_products.cu, two_products.cu and product_bounds.cu
+// are given.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,12 @@ namespace nearfield {
 inline constexpr std::int64_t kProductTile = 128;
 inline constexpr std::int64_t kProductPieceBytes = 64;
 
-// Vectors [first, end), of halves or bytes that are padded to whole tiles and pieces, and what the
-// kernel compares with: of queries those of the block alone, of rows those of all.
+// Of some vectors, the tiles that they are in.
+std::int64_t product_tiles(std::int64_t first, std::int64_t end);
+
+// Vectors [first, end), of rows at most Grid::kMostY tiles, of halves or bytes that are padded to
+// whole tiles and pieces, and what the kernel compares with: of queries those of the block alone,
+// of rows those of all.
 struct CloseVectors {
   const gpu::Buffer& values;
   const gpu::Buffer& terms;
@@ -26,5 +31,18 @@ struct CloseVectors {
 void close_products(gpu::Queue& queue, ProductKind kind, std::int64_t pieces,
                     const gpu::Argument& factor, const CloseVectors& queries,
                     const CloseVectors& rows, const PairList& list);
+
+// Of bytes, the first two of each query up to its limit, of each of `parts` of the rows.
+void two_products(gpu::Queue& queue, std::int64_t pieces, const gpu::Argument& factor,
+                  const CloseVectors& queries, const CloseVectors& rows, std::int64_t parts,
+                  const PairList& list);
+
+// found: of these queries and rows, float32 that the keys are not above; NaN where nothing is
+// proven. Terms of a query of bytes: as of close_products. Of halves: widen is what the squares of
+// rows are multiplied with, and terms {squares, loss}; or it is 0, keys are products, and terms {0,
+// slope}.
+void product_bounds(gpu::Queue& queue, ProductKind kind, std::int64_t pieces,
+                    const gpu::Argument& factor, float widen, const CloseVectors& queries,
+                    const CloseVectors& rows, const gpu::Buffer& found);
 
 }  // namespace nearfield

@@ -36,7 +36,10 @@ gpu::Grid grid_of(const KeyVectors& queries, const KeyVectors& rows) {
 }  // namespace
 
 KeyStep::KeyStep(MetricSpec metric, std::int64_t cols)
-    : metric_(metric), cols_(cols), module_(fmt::format("keys_{}", info(metric).name)) {}
+    : metric_(metric),
+      cols_(cols),
+      module_(fmt::format("keys_{}", info(metric).name)),
+      first_module_(fmt::format("first_{}", info(metric).name)) {}
 
 gpu::RowLayout KeyStep::layout(DType dtype) {
   return {.word = dtype == DType::bits ? kWordBytes : 1};
@@ -63,6 +66,26 @@ void KeyStep::close(gpu::Queue& queue, const KeyVectors& queries, const KeyVecto
              type_of(queries), *rows.tile.rows, begin_of(rows), stride_of(rows), count_of(rows),
              type_of(rows), width(rows.dtype), metric_.p, thresholds, *list.count,
              static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
+}
+
+void KeyStep::first(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
+                    const gpu::Buffer& thresholds, std::int64_t first, std::int64_t parts,
+                    const PairList& list) const {
+  queue.fill(*list.count, 0);
+  queue.run(
+      {first_module_, "first_keys"}, {parts, divide_up(queries.count, kKeySide)},
+      {*queries.tile.rows, begin_of(queries), stride_of(queries), count_of(queries),
+       type_of(queries), *rows.tile.rows, begin_of(rows), stride_of(rows), count_of(rows),
+       type_of(rows), width(rows.dtype), metric_.p, static_cast<std::uint32_t>(first), thresholds,
+       *list.count, static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
+}
+
+void KeyStep::bounds(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
+                     const gpu::Buffer& found) const {
+  queue.run({module_, "key_bounds"}, grid_of(queries, rows),
+            {*queries.tile.rows, begin_of(queries), stride_of(queries), count_of(queries),
+             type_of(queries), *rows.tile.rows, begin_of(rows), stride_of(rows), count_of(rows),
+             type_of(rows), width(rows.dtype), metric_.p, found});
 }
 
 void KeyStep::of_pairs(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,

@@ -14,6 +14,8 @@ namespace nearfield {
 
 // Keys of a block of threads, both ways.
 inline constexpr std::int64_t kKeySide = 16;
+// As in first_keys.cu: of a query.
+inline constexpr std::int64_t kMostFirstKeys = 64;
 
 // `count` vectors on the device, from the one numbered `first` on.
 struct KeyVectors {
@@ -40,6 +42,16 @@ class KeyStep {
   void close(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
              const gpu::Buffer& thresholds, const PairList& list) const;
 
+  // Of these only the first `first` of each query, of each of `parts` of the rows: at most
+  // kMostFirstKeys. Keys that are not finite are listed beside them.
+  void first(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
+             const gpu::Buffer& thresholds, std::int64_t first, std::int64_t parts,
+             const PairList& list) const;
+
+  // found: queries x rows float32 that the keys are not above; infinity where they are not finite.
+  void bounds(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
+              const gpu::Buffer& found) const;
+
   // Writes the keys of the pairs in the list.
   void of_pairs(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
                 const PairList& list) const;
@@ -50,6 +62,7 @@ class KeyStep {
   MetricSpec metric_;
   std::int64_t cols_;
   std::string module_;
+  std::string first_module_;
 };
 
 }  // namespace nearfield

@@ -31,7 +31,10 @@ NEARFIELD_KERNEL product(NEARFIELD_GLOBAL const uint4* queries, nearfield::u32 q
                          NEARFIELD_GLOBAL nearfield::device::Written* found) {
   NEARFIELD_BLOCK uint4 memory[nearfield::device::kMemoryChunks];
   const nearfield::u32 stride = pieces * nearfield::device::kPanelChunks;
-  nearfield::device::make_products(
-      {queries, stride, 0, query_count}, {rows, stride, 0, row_count}, pieces, memory,
-      nearfield::device::ToMatrix{query_adds, row_adds, factor, row_count, found});
+  const nearfield::device::Vectors of_queries = {queries, stride, 0, query_count};
+  const nearfield::device::Vectors of_rows = {rows, stride, 0, row_count};
+  nearfield::device::make_products<nearfield::device::ToMatrix>(
+      of_queries, of_rows,
+      {of_queries.tile(nearfield::device::block_y()), of_rows.tile(nearfield::device::block_x())},
+      pieces, memory, nearfield::device::ToMatrix{query_adds, row_adds, factor, row_count, found});
 }

@@ -112,19 +112,32 @@ ConvertedVectors ProductStep::convert(gpu::Device& device, gpu::Queue& queue, Ma
 void ProductStep::multiply(gpu::Queue& queue, const ConvertedVectors& queries,
                            const ConvertedVectors& rows, const gpu::Buffer& found) const {
   if (!multiply_by_library(queue, queries, rows, found)) {
-    const std::int64_t pieces = padded_cols() * value_bytes(kind_) / kProductPieceBytes;
     queue.run({module_of(kind_), "product"},
               {divide_up(rows.count, kProductTile), divide_up(queries.count, kProductTile)},
               {*queries.values, static_cast<std::uint32_t>(queries.count), *queries.adds,
                *rows.values, static_cast<std::uint32_t>(rows.count), *rows.adds,
-               static_cast<std::uint32_t>(pieces), factor(), found});
+               static_cast<std::uint32_t>(pieces()), factor(), found});
   }
 }
 
 void ProductStep::close(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
                         const PairList& list) const {
-  close_products(queue, kind_, padded_cols() * value_bytes(kind_) / kProductPieceBytes, factor(),
-                 queries, rows, list);
+  close_products(queue, kind_, pieces(), factor(), queries, rows, list);
+}
+
+void ProductStep::close_two(gpu::Queue& queue, const CloseVectors& queries,
+                            const CloseVectors& rows, std::int64_t parts,
+                            const PairList& list) const {
+  two_products(queue, pieces(), factor(), queries, rows, parts, list);
+}
+
+void ProductStep::bounds(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
+                         const gpu::Buffer& found) const {
+  product_bounds(queue, kind_, pieces(), factor(), 0.0F, queries, rows, found);
+}
+
+std::int64_t ProductStep::pieces() const {
+  return padded_cols() * value_bytes(kind_) / kProductPieceBytes;
 }
 
 gpu::Argument ProductStep::factor() const {

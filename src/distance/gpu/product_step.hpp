@@ -48,6 +48,14 @@ class ProductStep {
   void close(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
              const PairList& list) const;
 
+  // Of these the first two of each query, of each of `parts` of the rows.
+  void close_two(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
+                 std::int64_t parts, const PairList& list) const;
+
+  // found: of these queries and rows, float32 that factor * product + both adds is not above.
+  void bounds(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
+              const gpu::Buffer& found) const;
+
  private:
   // What is added to the products of a vector; of halves, only the norm.
   struct Adds {
@@ -57,6 +65,7 @@ class ProductStep {
   };
 
   std::int64_t padded_cols() const;
+  std::int64_t pieces() const;
   gpu::Argument factor() const;
   bool multiply_by_library(gpu::Queue& queue, const ConvertedVectors& queries,
                            const ConvertedVectors& rows, const gpu::Buffer& found) const;

@@ -85,6 +85,19 @@ NEARFIELD_INLINE float written(float sum) { return sum; }
 NEARFIELD_INLINE float written(f16 sum) { return float_of(sum); }
 NEARFIELD_INLINE i32 written(i32 sum) { return sum; }
 
+// Where a square begins: multiples of kTile.
+struct Square {
+  u32 query;
+  u32 row;
+};
+
+// That of this block of threads, where queries go along x. Blocks that run side by side then have
+// the same rows, and the queries of a search stay in a cache: the base is read once, and not once
+// for every tile of queries.
+NEARFIELD_INLINE Square queries_first(const Vectors& queries, const Vectors& rows) {
+  return {queries.tile(block_x()), rows.tile(block_y())};
+}
+
 // The part of a warp.
 class Part {
  public:
@@ -118,11 +131,11 @@ class Part {
     }
   }
 
-  // use(query, row, sum), by way of the memory of the block, where each warp has room for a
-  // fragment.
+  // use(query, row, sums), of each fragment: the first of both, and 16 sums a query. By way of the
+  // memory of the block, where each warp has room for a fragment.
   template <class Use>
-  NEARFIELD_INLINE void hand_over(const Vectors& queries, const Vectors& rows,
-                                  NEARFIELD_SHARED Sum* room, const Use& use) const {
+  NEARFIELD_INLINE void hand_over(const Square& square, NEARFIELD_SHARED Sum* room,
+                                  const Use& use) const {
     room += warp() * kFragment * kFragment;
     NEARFIELD_UNROLL_REGISTERS
     for (u32 i = 0; i < kDown; ++i) {
@@ -130,13 +143,7 @@ class Part {
       for (u32 j = 0; j < kAcross; ++j) {
         sums_[i][j].store(room);
         sync_warp();
-        const u32 first_query = queries.tile(block_y()) + query_ + i * kFragment;
-        const u32 first_row = rows.tile(block_x()) + row_ + j * kFragment;
-        for (u32 at = lane(); at < kFragment * kFragment; at += kWarp) {
-          const u32 query = first_query + at / kFragment;
-          const u32 row = first_row + at % kFragment;
-          if (queries.has(query) && rows.has(row)) use(query, row, written(room[at]));
-        }
+        use(square.query + query_ + i * kFragment, square.row + row_ + j * kFragment, room);
         sync_warp();
       }
     }
@@ -148,28 +155,55 @@ class Part {
   Sums<Value, Sum> sums_[kDown][kAcross];
 };
 
+// use(query, row, sum), of the sums of a fragment that are of the block.
 template <class Use>
-NEARFIELD_INLINE void make_products(const Vectors& queries, const Vectors& rows, u32 pieces,
-                                    NEARFIELD_SHARED uint4* memory, const Use& use) {
+struct EachSum {
+  Vectors queries;
+  Vectors rows;
+  Use use;
+
+  NEARFIELD_INLINE void operator()(u32 first_query, u32 first_row,
+                                   NEARFIELD_SHARED const Sum* sums) const {
+    for (u32 at = lane(); at < kFragment * kFragment; at += kWarp) {
+      const u32 query = first_query + at / kFragment;
+      const u32 row = first_row + at % kFragment;
+      if (queries.has(query) && rows.has(row)) use(query, row, written(sums[at]));
+    }
+  }
+};
+
+// use_fragment: as Part::hand_over. The memory may be written again after a sync().
+template <class UseFragment>
+NEARFIELD_INLINE void make_square(const Vectors& queries, const Vectors& rows, const Square& square,
+                                  u32 pieces, NEARFIELD_SHARED uint4* memory,
+                                  const UseFragment& use_fragment) {
   NEARFIELD_SHARED Word* const query_panel = reinterpret_cast<NEARFIELD_SHARED Word*>(memory);
   NEARFIELD_SHARED Word* const row_panel = query_panel + TilePanel::kWords;
   Part part;
   Piece of_queries;
   Piece of_rows;
-  of_queries.read(queries, queries.tile(block_y()), 0);
-  of_rows.read(rows, rows.tile(block_x()), 0);
+  of_queries.read(queries, square.query, 0);
+  of_rows.read(rows, square.row, 0);
   for (u32 piece = 1; piece <= pieces; ++piece) {
     of_queries.write(query_panel);
     of_rows.write(row_panel);
     sync();
     if (piece < pieces) {
-      of_queries.read(queries, queries.tile(block_y()), piece);
-      of_rows.read(rows, rows.tile(block_x()), piece);
+      of_queries.read(queries, square.query, piece);
+      of_rows.read(rows, square.row, piece);
     }
     part.add(query_panel, row_panel);
     sync();
   }
-  part.hand_over(queries, rows, reinterpret_cast<NEARFIELD_SHARED Sum*>(memory), use);
+  part.hand_over(square, reinterpret_cast<NEARFIELD_SHARED Sum*>(memory), use_fragment);
+}
+
+// use(query, row, sum). Use is given: deduced, it would have the address space of an argument.
+template <class Use>
+NEARFIELD_INLINE void make_products(const Vectors& queries, const Vectors& rows,
+                                    const Square& square, u32 pieces,
+                                    NEARFIELD_SHARED uint4* memory, const Use& use) {
+  make_square(queries, rows, square, pieces, memory, EachSum<Use>{queries, rows, use});
 }
 
 }  // namespace nearfield::device

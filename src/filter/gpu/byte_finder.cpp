@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/byte_type.hpp"
+#include "filter/gpu/row_parts_of_block.hpp"
 
 namespace nearfield {
 namespace {
@@ -33,9 +34,14 @@ bool ByteFinder::applies(const DeviceSearch& search) {
          search.cols <= most_byte_cols(search.queries, search.rows, output_of(search.metric));
 }
 
-ByteFinder::ByteFinder(gpu::Device& device, const DeviceSearch& search)
+bool ByteFinder::applies_to_two(const DeviceSearch& search) {
+  return applies(search) && search.first_of_any > 0 && search.first_of_any <= 2;
+}
+
+ByteFinder::ByteFinder(gpu::Device& device, const DeviceSearch& search, bool two)
     : device_(device),
       search_(search),
+      two_(two),
       step_(search.queries, search.rows, search.cols, ProductKind::i8, output_of(search.metric),
             {}) {}
 
@@ -52,11 +58,22 @@ void ByteFinder::take_queries(gpu::Queue& queue, MatrixView queries) {
   queries_.source.reset();
 }
 
-void ByteFinder::take_rows(gpu::Queue& queue, MatrixView rows) {
-  rows_ = {};
-  rows_ = step_.convert_rows(device_, queue, rows);
+void ByteFinder::bring_rows(gpu::Queue& queue, MatrixView rows) {
+  coming_ = step_.convert_rows(device_, queue, rows);
   queue.wait();
-  rows_.source.reset();
+  coming_.source.reset();
+}
+
+void ByteFinder::use_rows(gpu::Queue& /*queue*/) { rows_ = std::move(coming_); }
+
+void ByteFinder::drop_rows() {
+  rows_ = {};
+  coming_ = {};
+}
+
+std::string ByteFinder::name() const {
+  return two_ ? "int8 products and the first two of them, on the device"
+              : "int8 products, on the device";
 }
 
 void ByteFinder::write_limits(Range queries, std::span<const double> thresholds,
@@ -67,10 +84,32 @@ void ByteFinder::write_limits(Range queries, std::span<const double> thresholds,
   }
 }
 
+CloseVectors ByteFinder::queries_of(const Block& block, const gpu::Buffer& limits) const {
+  return {*queries_.values, limits, block.queries.begin, block.queries.end};
+}
+
+CloseVectors ByteFinder::rows_of(const Block& block) const {
+  return {*rows_.values, *rows_.adds, block.rows.begin, block.rows.end};
+}
+
 void ByteFinder::find(gpu::Queue& queue, const Block& block, const gpu::Buffer& limits,
                       const PairList& found) const {
-  step_.close(queue, {*queries_.values, limits, block.queries.begin, block.queries.end},
-              {*rows_.values, *rows_.adds, block.rows.begin, block.rows.end}, found);
+  if (!two_) return step_.close(queue, queries_of(block, limits), rows_of(block), found);
+  const std::int64_t tiles = product_tiles(block.queries.begin, block.queries.end);
+  step_.close_two(queue, queries_of(block, limits), rows_of(block),
+                  row_parts_of(block, tiles, most_found(), found.most), found);
+}
+
+// Nothing is too far.
+void ByteFinder::write_terms(Range queries, std::byte* terms) const {
+  const std::vector<double> all(static_cast<std::size_t>(queries.size()),
+                                std::numeric_limits<double>::infinity());
+  write_limits(queries, all, terms);
+}
+
+void ByteFinder::bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer& terms,
+                        const gpu::Buffer& found) const {
+  step_.bounds(queue, queries_of(block, terms), rows_of(block), found);
 }
 
 }  // namespace nearfield

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "distance/gpu/close_step.hpp"
 #include "filter/gpu/copied_rows.hpp"
 
 namespace nearfield {
@@ -68,12 +67,16 @@ void HalfFinder::take_queries(gpu::Queue& queue, MatrixView queries) {
   query_count_ = queries.rows();
 }
 
+void HalfFinder::bring_rows(gpu::Queue& queue, MatrixView rows) {
+  coming_ = copied_rows(device_, queue, rows);
+  coming_count_ = rows.rows();
+}
+
 // Queries are rounded with the scale that these rows need.
-void HalfFinder::take_rows(gpu::Queue& queue, MatrixView rows) {
-  row_source_.rows.reset();
+void HalfFinder::use_rows(gpu::Queue& queue) {
   rows_ = {};
-  row_source_ = copied_rows(device_, queue, rows);
-  row_count_ = rows.rows();
+  row_source_ = std::move(coming_);
+  row_count_ = coming_count_;
   if (!rounding_.unit) choose_scale(queue);
   queries_ = {};
   queries_ = round_vectors(device_, queue, query_source_, search_.queries, query_count_, rounding_,
@@ -83,6 +86,12 @@ void HalfFinder::take_rows(gpu::Queue& queue, MatrixView rows) {
   plain_.resize(static_cast<std::size_t>(query_count_));
   queue.read(*queries_.terms, plain_.data());
   queue.wait();
+}
+
+void HalfFinder::drop_rows() {
+  rows_ = {};
+  row_source_.rows.reset();
+  coming_.rows.reset();
 }
 
 void HalfFinder::choose_scale(gpu::Queue& queue) {
@@ -127,20 +136,59 @@ HalfFinder::Limit HalfFinder::limit_of_product(const Plain& query, double thresh
   // The key of a product that overflows: what ties with it is not to be told by a bound.
   if (std::isinf(threshold)) return {kInfinity, 0};
   const double scaled = threshold * rounding_.scale * rounding_.scale;
-  const double length = std::sqrt(static_cast<double>(query.squares)) * kSlack;
-  const double slope =
-      static_cast<double>(query.loss) / kLeastLoss + length * (1 + rounding_.epsilon / kLeastLoss);
   return {static_cast<float>(scaled + (kSlack - 1) * std::abs(scaled)),
-          static_cast<float>(slope * kSlack)};
+          static_cast<float>(slope_of_products(query) * kSlack)};
+}
+
+double HalfFinder::slope_of_products(const Plain& query) const {
+  const double length = std::sqrt(static_cast<double>(query.squares)) * kSlack;
+  return static_cast<double>(query.loss) / kLeastLoss +
+         length * (1 + rounding_.epsilon / kLeastLoss);
+}
+
+CloseVectors HalfFinder::queries_of(const Block& block, const gpu::Buffer& limits) const {
+  return {*queries_.values, limits, block.queries.begin, block.queries.end};
+}
+
+CloseVectors HalfFinder::rows_of(const Block& block) const {
+  return {*rows_.values, *rows_.terms, block.rows.begin, block.rows.end};
 }
 
 void HalfFinder::find(gpu::Queue& queue, const Block& block, const gpu::Buffer& limits,
                       const PairList& found) const {
-  close_products(queue, ProductKind::f16, half_pieces(search_.cols), products_ ? -1.0F : -2.0F,
-                 {*queries_.values, limits, block.queries.begin, block.queries.end},
-                 {*rows_.values, *rows_.terms, block.rows.begin, block.rows.end}, found);
+  close_products(queue, ProductKind::f16, half_pieces(search_.cols), factor(),
+                 queries_of(block, limits), rows_of(block), found);
   keys_.of_pairs(queue, {query_source_, search_.queries, block.queries.begin, 0},
                  {row_source_, search_.rows, block.rows.begin, 0}, found);
+}
+
+// Of distances, with what products are off of the squares; of products, the slope of their limits.
+void HalfFinder::write_terms(Range queries, std::byte* terms) const {
+  for (std::int64_t i = 0; i < queries.size(); ++i) {
+    const Plain& query = plain_[static_cast<std::size_t>(queries.begin + i)];
+    const auto squares = static_cast<double>(query.squares);
+    const Plain own =
+        products_
+            ? Plain{0, static_cast<float>(slope_of_products(query) * kSlack)}
+            : Plain{static_cast<float>(squares * (1 + rounding_.epsilon) * kSlack), query.loss};
+    std::memcpy(terms + i * static_cast<std::int64_t>(sizeof(Plain)), &own, sizeof(Plain));
+  }
+}
+
+void HalfFinder::bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer& terms,
+                        const gpu::Buffer& found) const {
+  const double widen = kSlack * (1 + rounding_.epsilon) / (1 - rounding_.epsilon);
+  product_bounds(queue, ProductKind::f16, half_pieces(search_.cols), factor(),
+                 products_ ? 0.0F : static_cast<float>(widen), queries_of(block, terms),
+                 rows_of(block), found);
+}
+
+// The other way round than limits are made.
+double HalfFinder::key_of_bound(double bound) const {
+  const double error = key_error(search_.cols);
+  const double plain = bound / (rounding_.scale * rounding_.scale);
+  if (products_) return plain;
+  return rounding_.unit ? plain / 2 - 1 + error : plain * (1 + 2 * error);
 }
 
 }  // namespace nearfield

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "distance/gpu/close_step.hpp"
 #include "distance/gpu/key_step.hpp"
 #include "distance/gpu/round_step.hpp"
 #include "filter/device_filter.hpp"
@@ -11,7 +12,7 @@
 
 namespace nearfield {
 
-class HalfFinder final : public PairFinder {
+class HalfFinder final : public BoundedFinder {
  public:
   // Whether it knows the metric and the types.
   static bool applies(const DeviceSearch& search);
@@ -22,12 +23,19 @@ class HalfFinder final : public PairFinder {
   std::int64_t row_bytes() const override;
   std::int64_t padding_bytes() const override { return rounded_padding(search_.cols); }
   std::int64_t limit_bytes() const override { return sizeof(Limit); }
+  std::int64_t query_unit() const override { return kProductTile; }
   void take_queries(gpu::Queue& queue, MatrixView queries) override;
-  void take_rows(gpu::Queue& queue, MatrixView rows) override;
+  void bring_rows(gpu::Queue& queue, MatrixView rows) override;
+  void use_rows(gpu::Queue& queue) override;
+  void drop_rows() override;
   void write_limits(Range queries, std::span<const double> thresholds,
                     std::byte* limits) const override;
   void find(gpu::Queue& queue, const Block& block, const gpu::Buffer& limits,
             const PairList& found) const override;
+  void write_terms(Range queries, std::byte* terms) const override;
+  void bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer& terms,
+              const gpu::Buffer& found) const override;
+  double key_of_bound(double bound) const override;
   std::string name() const override { return "f16 products, on the device"; }
 
  private:
@@ -45,6 +53,10 @@ class HalfFinder final : public PairFinder {
   void choose_scale(gpu::Queue& queue);
   Limit limit_of_distance(const Plain& query, double threshold) const;
   Limit limit_of_product(const Plain& query, double threshold) const;
+  double slope_of_products(const Plain& query) const;
+  CloseVectors queries_of(const Block& block, const gpu::Buffer& limits) const;
+  CloseVectors rows_of(const Block& block) const;
+  float factor() const { return products_ ? -1.0F : -2.0F; }
 
   gpu::Device& device_;
   DeviceSearch search_;
@@ -54,8 +66,10 @@ class HalfFinder final : public PairFinder {
   std::unique_ptr<gpu::Buffer> largest_;
   gpu::ArrayTile query_source_{};
   gpu::ArrayTile row_source_{};
+  gpu::ArrayTile coming_{};
   std::int64_t query_count_ = 0;
   std::int64_t row_count_ = 0;
+  std::int64_t coming_count_ = 0;
   RoundedVectors queries_;
   RoundedVectors rows_;
   std::vector<Plain> plain_;  // of the queries

@@ -14,9 +14,14 @@
 
 namespace nearfield {
 
+class BoundedFinder;
+
 class PairFinder {
  public:
   virtual ~PairFinder() = default;
+
+  // Itself, if it is one.
+  virtual const BoundedFinder* bounded() const { return nullptr; }
 
   // On the device, of each.
   virtual std::int64_t query_bytes() const = 0;
@@ -24,10 +29,21 @@ class PairFinder {
   virtual std::int64_t limit_bytes() const = 0;
   // Beside those, of all queries, and once more of all rows.
   virtual std::int64_t padding_bytes() const { return 0; }
+  // Of a query: it finds no more, but for keys that are not finite, however many rows a block has;
+  // 0: as many as there are.
+  virtual std::int64_t most_found() const { return 0; }
 
-  // Bring them to the device, instead of those before. The queue may still have to read them.
+  // Queries that cost as much as fewer, from a multiple of them on.
+  virtual std::int64_t query_unit() const { return 1; }
+
+  // Brings them to the device, instead of those before. The queue may still have to read them.
   virtual void take_queries(gpu::Queue& queue, MatrixView queries) = 0;
-  virtual void take_rows(gpu::Queue& queue, MatrixView rows) = 0;
+
+  // Likewise, beside those in use, which use_rows() puts them in the place of.
+  virtual void bring_rows(gpu::Queue& queue, MatrixView rows) = 0;
+  virtual void use_rows(gpu::Queue& queue) = 0;
+  // Those in use, and those that were brought.
+  virtual void drop_rows() = 0;
 
   // What the device compares with, of some queries and their thresholds: limit_bytes() each.
   virtual void write_limits(Range queries, std::span<const double> thresholds,
@@ -39,6 +55,23 @@ class PairFinder {
                     const PairList& found) const = 0;
 
   virtual std::string name() const = 0;
+};
+
+// One that can say what keys are not above, before any threshold is known.
+class BoundedFinder : public PairFinder {
+ public:
+  const BoundedFinder* bounded() const override { return this; }
+
+  // What bounds() needs of some queries, instead of limits: as many bytes.
+  virtual void write_terms(Range queries, std::byte* terms) const = 0;
+
+  // found: float32 of each query and row of a block that grow with a key that is not below that of
+  // the pair; infinity or NaN where nothing is proven.
+  virtual void bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer& terms,
+                      const gpu::Buffer& found) const = 0;
+
+  // That key.
+  virtual double key_of_bound(double bound) const = 0;
 };
 
 }  // namespace nearfield

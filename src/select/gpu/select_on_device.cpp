@@ -37,14 +37,7 @@ struct Tile {
   std::int64_t cols;
 };
 
-// The value whose key select/gpu/items.h makes: negated where the largest are wanted.
-double value_of(DeviceItem item) {
-  const auto key = static_cast<std::uint32_t>(item >> 32);
-  const std::uint32_t bits = (key >> 31) != 0 ? key ^ 0x80000000 : ~key;
-  return static_cast<double>(std::bit_cast<float>(bits));
-}
-
-// The same of a float64, whose key is as long.
+// As value_of, of a float64, whose key is as long.
 double value_of_whole_key(std::uint64_t key) {
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
   return std::bit_cast<double>((key & kSign) != 0 ? key ^ kSign : ~key);

@@ -1,6 +1,7 @@
 // Selections on a device: the same answer from each of them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,6 +18,13 @@ namespace nearfield {
 using DeviceItem = std::uint64_t;
 inline constexpr std::int64_t kItemBytes = sizeof(DeviceItem);
 inline constexpr DeviceItem kNoDeviceItem = std::numeric_limits<DeviceItem>::max();
+
+// The value whose key select/gpu/items.h makes: negated where the largest are wanted.
+inline double value_of(DeviceItem item) {
+  const auto key = static_cast<std::uint32_t>(item >> 32);
+  const std::uint32_t bits = (key >> 31) != 0 ? key ^ 0x80000000 : ~key;
+  return static_cast<double>(std::bit_cast<float>(bits));
+}
 
 // What a kernel reads: SourceKind of select/gpu/items.h.
 inline constexpr std::uint32_t kSourceFloats = 0;

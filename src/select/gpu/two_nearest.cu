@@ -1,5 +1,6 @@
 // The first two of a row, or of a part of one: what matching of descriptors asks for. A block a
 // part; each thread keeps the first two of what it reads, and these are merged pairwise.
+#include "device/gpu/first_two.h"
 #include "select/gpu/items.h"
 #include "select/gpu/row_parts.h"
 
@@ -8,16 +9,6 @@ namespace {
 
 // Reads in flight a thread.
 constexpr u32 kReads = 8;
-
-struct Two {
-  Item first;
-  Item second;
-};
-
-NEARFIELD_INLINE Two first_two_of(Two a, Two b) {
-  return {first_of(a.first, b.first),
-          first_of(last_of(a.first, b.first), first_of(a.second, b.second))};
-}
 
 NEARFIELD_INLINE Two first_two_read(const Source& source, const PartOfRow& part) {
   Two two = {kNoItem, kNoItem};

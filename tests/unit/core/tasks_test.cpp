@@ -89,6 +89,25 @@ TEST(Tasks, UsableCoresFollowTheAffinity) {
             1);
 }
 
+TEST(Background, RunsBesideTheCallerAndIsWaitedFor) {
+  std::latch caller_is_here(1);
+  bool done = false;
+  {
+    Background background([&] {
+      caller_is_here.wait();
+      done = true;
+    });
+    caller_is_here.count_down();
+  }
+  EXPECT_TRUE(done);
+}
+
+TEST(Background, WaitThrowsWhatItThrewOnce) {
+  Background background([] { throw std::runtime_error("none left"); });
+  EXPECT_THROW(background.wait(), std::runtime_error);
+  background.wait();
+}
+
 TEST(Fork, ChildAndParentHaveAllTheirThreads) {
   ASSERT_EQ(count_threads(4), 4);
   for (int round = 0; round < 3; ++round) {

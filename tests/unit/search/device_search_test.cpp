@@ -25,13 +25,15 @@ class DeviceSearch : public testing::Test {
   DeviceSearch() { device_tuning().least_half_cols = 1; }
   ~DeviceSearch() override { device_tuning() = {}; }
 
-  void expect_same(MetricSpec metric, DType dtype, data::Kind kind, const std::string& filter) {
+  void expect_same(MetricSpec metric, DType dtype, data::Kind kind, const std::string& filter,
+                   std::int64_t k = 10) {
     SCOPED_TRACE(to_string(metric) + " of " + std::string(to_string(dtype)) + ", " +
-                 std::string(data::to_string(kind)));
+                 std::string(data::to_string(kind)) + ", k = " + std::to_string(k));
     const Matrix base = data::make_matrix({kind, dtype, 900, 37, 2});
     const Matrix queries = data::make_matrix({kind, dtype, 140, 37, 1});
     KnnOptions options;
     options.metric = metric;
+    options.k = k;
     const Neighbors want = knn(queries, base, options);
     const Neighbors got = knn(queries, base, options, on_test_device());
     EXPECT_EQ(oracle::difference(got, oracle::answer_of(want)), "");
@@ -43,6 +45,8 @@ class DeviceSearch : public testing::Test {
 TEST_F(DeviceSearch, FindsTheSameByEveryWayOfFinding) {
   const std::string halves = "f16 products, on the device";
   const std::string bytes = "int8 products, on the device";
+  const std::string two = "int8 products and the first two of them, on the device";
+  const std::string first = "keys of every row and the first of them, on the device";
   const std::string keys = "keys of every row, on the device";
   for (const data::Kind kind : {data::Kind::gaussian, data::Kind::small_integers,
                                 data::Kind::wild_norms, data::Kind::with_non_finite}) {
@@ -50,8 +54,61 @@ TEST_F(DeviceSearch, FindsTheSameByEveryWayOfFinding) {
       expect_same({metric}, DType::f32, kind, halves);
       expect_same({metric}, DType::u8, kind, metric == Metric::cosine ? halves : bytes);
     }
-    expect_same({Metric::lp, 1}, DType::f32, kind, keys);
-    expect_same({Metric::hamming}, DType::bits, kind, keys);
+    expect_same({Metric::sqeuclidean}, DType::u8, kind, two, 2);
+    expect_same({Metric::inner_product}, DType::i8, kind, two, 1);
+    expect_same({Metric::lp, 1}, DType::f32, kind, first, 64);
+    expect_same({Metric::lp, 1}, DType::f32, kind, keys, 65);
+    expect_same({Metric::hamming}, DType::bits, kind, first);
+  }
+}
+
+// Every metric's, in every width of warps: ties, and keys that are not finite.
+TEST_F(DeviceSearch, TheFirstOfABlockAreThoseOfEveryMetric) {
+  device_tuning().method = DeviceMethod::fused;
+  const std::string first = "keys of every row and the first of them, on the device";
+  for (const MetricInfo& metric : metrics()) {
+    const DType dtype = metric.input == MetricInput::bits ? DType::bits : DType::f32;
+    for (const data::Kind kind : {data::Kind::duplicates, data::Kind::with_non_finite}) {
+      expect_same({metric.metric, metric.needs_p ? 3.0 : 0.0}, dtype, kind, first);
+    }
+  }
+}
+
+// Before there are thresholds, as many rows as fit are looked at for some: what is handed over is
+// about what is wanted, and not all of the first rows.
+TEST_F(DeviceSearch, FindsThresholdsBeforeItFindsPairs) {
+  constexpr std::int64_t kQueries = 40;
+  for (const auto& [method, dtype] :
+       {std::pair{DeviceMethod::halves, DType::f32}, std::pair{DeviceMethod::keys, DType::f32},
+        std::pair{DeviceMethod::bytes, DType::u8}}) {
+    SCOPED_TRACE(to_string(method));
+    device_tuning().method = method;
+    const Matrix base = data::make_matrix({data::Kind::gaussian, dtype, 9000, 70, 2});
+    const Matrix queries = data::make_matrix({data::Kind::gaussian, dtype, kQueries, 70, 1});
+    for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
+      KnnOptions options;
+      options.metric = metric;
+      Context context = on_test_device();
+      context.memory_limit = 64 << 20;  // as large a base would be sampled without one
+      const Neighbors got = knn(queries, base, options, context);
+      EXPECT_EQ(oracle::difference(got, oracle::answer_of(knn(queries, base, options))), "");
+      EXPECT_LT(got.stats.pairs_verified, kQueries * 200) << to_string(metric);
+    }
+  }
+}
+
+// The next rows are brought while these are searched, and those that were not expected after all.
+TEST_F(DeviceSearch, RowsAreBroughtAhead) {
+  const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 6000, 40, 2});
+  for (const DeviceMethod method :
+       {DeviceMethod::keys, DeviceMethod::fused, DeviceMethod::halves}) {
+    SCOPED_TRACE(to_string(method));
+    device_tuning().method = method;
+    Context context = on_test_device();
+    context.device_memory_limit = base.rows() * base.cols() * 4 / 4;
+    const Neighbors got = graph(base, {}, context);
+    EXPECT_GT(got.stats.plan.passes, 1) << "the chunks begin again";
+    EXPECT_EQ(oracle::difference(got, oracle::answer_of(graph(base, {}))), "");
   }
 }
 
