@@ -72,7 +72,7 @@ class SharedSearch(CommandLine):
         self.run_badly(*KNN, "d.npy", "--device", "opencl:1", code=1,
                        says=["the device has stopped working"],
                        environment={"NEARFIELD_OPENCL_PARTS": "2",
-                                    **self.failing(NEARFIELD_TEST_RUNS="9")}, program=self.own)
+                                    **self.failing(NEARFIELD_TEST_RUNS="1")}, program=self.own)
 
     def test_names_that_do_not_make_sense(self):
         for names, says in (("opencl:0,opencl", "names the device opencl twice"),

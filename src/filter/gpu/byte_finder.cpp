@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "core/byte_type.hpp"
-#include "filter/gpu/row_parts_of_block.hpp"
 
 namespace nearfield {
 namespace {

@@ -6,6 +6,7 @@
 #include "distance/gpu/product_step.hpp"
 #include "filter/device_filter.hpp"
 #include "filter/gpu/pair_finder.hpp"
+#include "filter/gpu/row_parts_of_block.hpp"
 
 namespace nearfield {
 
@@ -25,6 +26,7 @@ class ByteFinder final : public BoundedFinder {
   std::int64_t padding_bytes() const override { return step_.padding_bytes(); }
   std::int64_t limit_bytes() const override { return sizeof(Limit); }
   std::int64_t query_unit() const override { return kProductTile; }
+  std::int64_t least_rows() const override { return two_ ? kLeastPartRows : kProductTile; }
   std::int64_t most_found() const override { return two_ ? 2 : 0; }
   void take_queries(gpu::Queue& queue, MatrixView queries) override;
   void bring_rows(gpu::Queue& queue, MatrixView rows) override;

@@ -40,8 +40,8 @@ constexpr std::int64_t kMostBoundBytes = std::int64_t{256} << 20;
 
 // What one caller at a time needs: a queue, and memory on both sides.
 struct Workplace {
-  Workplace(gpu::Device& device, std::int64_t most_found, std::int64_t cols)
-      : found(device, most_found), pace(cols), queue(device.make_queue(0)) {}
+  Workplace(gpu::Device& device, std::int64_t most_found, const WorkPace& first_pace)
+      : found(device, most_found), pace(first_pace), queue(device.make_queue(0)) {}
 
   PairList found;
   std::unique_ptr<gpu::Buffer> limits;
@@ -59,8 +59,8 @@ struct Workplace {
 // Lent to who asks, and made for who finds none.
 class Workplaces {
  public:
-  Workplaces(gpu::Device& device, std::int64_t most_found, std::int64_t cols)
-      : device_(device), most_found_(most_found), cols_(cols) {}
+  Workplaces(gpu::Device& device, std::int64_t most_found, const WorkPace& first_pace)
+      : device_(device), most_found_(most_found), first_pace_(first_pace) {}
 
   // With room for `least` pairs, and for as many more as the device has memory for.
   std::unique_ptr<Workplace> take(std::int64_t least) {
@@ -72,7 +72,7 @@ class Workplaces {
     }
     for (;;) {
       try {
-        return std::make_unique<Workplace>(device_, most_found_, cols_);
+        return std::make_unique<Workplace>(device_, most_found_, first_pace_);
       } catch (const gpu::OutOfMemory&) {
         if (most_found_ / 2 < least) throw;
         most_found_ /= 2;
@@ -88,7 +88,7 @@ class Workplaces {
  private:
   gpu::Device& device_;
   std::int64_t most_found_;
-  std::int64_t cols_;
+  WorkPace first_pace_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Workplace>> free_;
 };
@@ -345,7 +345,7 @@ class Maker final : public DeviceFilterMaker {
         finder_(make_finder(device, search)),
         room_(room_of(device, *finder_, search, context)),
         queue_(device.make_queue(context.stream)),
-        places_(device, room_.pairs, search.cols) {
+        places_(device, room_.pairs, WorkPace(search.cols, finder_->least_rows())) {
     if (search.first_of_any > 0 && finder_->bounded() != nullptr) {
       first_.emplace(device, *finder_->bounded(), search.first_of_any,
                      Budget(device, context).of_bounds(search.threads));

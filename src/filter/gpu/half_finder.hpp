@@ -24,6 +24,7 @@ class HalfFinder final : public BoundedFinder {
   std::int64_t padding_bytes() const override { return rounded_padding(search_.cols); }
   std::int64_t limit_bytes() const override { return sizeof(Limit); }
   std::int64_t query_unit() const override { return kProductTile; }
+  std::int64_t least_rows() const override { return kProductTile; }
   void take_queries(gpu::Queue& queue, MatrixView queries) override;
   void bring_rows(gpu::Queue& queue, MatrixView rows) override;
   void use_rows(gpu::Queue& queue) override;

@@ -4,7 +4,6 @@
 
 #include "core/checked.hpp"
 #include "filter/gpu/copied_rows.hpp"
-#include "filter/gpu/row_parts_of_block.hpp"
 
 namespace nearfield {
 

@@ -4,6 +4,7 @@
 #include "distance/gpu/key_step.hpp"
 #include "filter/device_filter.hpp"
 #include "filter/gpu/pair_finder.hpp"
+#include "filter/gpu/row_parts_of_block.hpp"
 
 namespace nearfield {
 
@@ -20,6 +21,7 @@ class KeyFinder final : public BoundedFinder {
   std::int64_t row_bytes() const override;
   std::int64_t limit_bytes() const override { return sizeof(double); }
   std::int64_t most_found() const override { return fused_ ? search_.first_of_any : 0; }
+  std::int64_t least_rows() const override { return fused_ ? kLeastPartRows : kKeySide; }
   void take_queries(gpu::Queue& queue, MatrixView queries) override;
   void bring_rows(gpu::Queue& queue, MatrixView rows) override;
   void use_rows(gpu::Queue& queue) override;

@@ -35,6 +35,8 @@ class PairFinder {
 
   // Queries that cost as much as fewer, from a multiple of them on.
   virtual std::int64_t query_unit() const { return 1; }
+  // Rows of a block: fewer cost as much.
+  virtual std::int64_t least_rows() const = 0;
 
   // Brings them to the device, instead of those before. The queue may still have to read them.
   virtual void take_queries(gpu::Queue& queue, MatrixView queries) = 0;

@@ -10,12 +10,15 @@ namespace nearfield {
 
 class WorkPace {
  public:
-  explicit WorkPace(std::int64_t cols)
-      : pairs_(std::max(kFirstValues / std::max<std::int64_t>(cols, 1), kLeastPairs)) {}
+  // least_rows: fewer take as long.
+  WorkPace(std::int64_t cols, std::int64_t least_rows)
+      : least_rows_(least_rows),
+        pairs_(std::max(kFirstValues / std::max<std::int64_t>(cols, 1), kLeastPairs)) {}
 
   // Of a block of so many queries.
   std::int64_t rows_of(std::int64_t queries, std::int64_t most) const {
-    return std::clamp(pairs_ / std::max<std::int64_t>(queries, 1), std::int64_t{1}, most);
+    return std::clamp(pairs_ / std::max<std::int64_t>(queries, 1), std::min(least_rows_, most),
+                      most);
   }
 
   void begin() { start_ = Clock::now(); }
@@ -37,6 +40,7 @@ class WorkPace {
   static constexpr std::int64_t kLeastPairs = 1 << 8;
   static constexpr std::int64_t kMostPairs = std::int64_t{1} << 30;
 
+  std::int64_t least_rows_;
   std::int64_t pairs_;
   Clock::time_point start_{};
 };
