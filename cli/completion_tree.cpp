@@ -31,11 +31,13 @@ CompletedOption completed(const CLI::Option& option) {
     result.value = Value::none;
   } else if (type == "FILE") {
     result.value = Value::file;
-  } else if (type == "METRIC" || type == "ISA" || type == "TYPE" || type == "DEVICE") {
+  } else if (type == "METRIC" || type == "ISA" || type == "TYPE" || type == "DEVICE" ||
+             type == "EFFORT") {
     result.value = Value::names;
     result.names = type == "ISA"      ? isa_names()
                    : type == "TYPE"   ? file_type_names()
                    : type == "DEVICE" ? device_kinds()
+                   : type == "EFFORT" ? effort_names()
                                       : without_numbers(metric_names());
   } else {
     result.value = Value::other;

@@ -37,6 +37,7 @@ void add_commands(CLI::App& app) {
   add_eval_command(app);
   add_plan_command(app);
   add_devices_command(app);
+  add_tune_command(app);
   add_completion_command(app);
 }
 

@@ -23,6 +23,8 @@ std::vector<std::string> isa_names() {
 
 std::vector<std::string> device_kinds() { return {"cpu", "cuda", "opencl"}; }
 
+std::vector<std::string> effort_names() { return {"quick", "full"}; }
+
 std::vector<std::string> file_type_names() {
   std::vector<std::string> names;
   for (const DType type : kFileTypes) {

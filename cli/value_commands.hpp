@@ -1,4 +1,4 @@
-// The commands that run on devices, and the one that lists them.
+// The commands that run on devices, and those that list and measure them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,5 +10,6 @@ namespace nearfield::cli {
 void add_select_command(CLI::App& app);
 void add_pairwise_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
+void add_tune_command(CLI::App& app);
 
 }  // namespace nearfield::cli

@@ -29,7 +29,8 @@ class CancelToken {
 };
 
 struct Progress {
-  std::int64_t done = 0;  // (query, row) pairs; rows where rows are prepared
+  // (query, row) pairs; rows where rows are prepared, shapes where a device is tuned.
+  std::int64_t done = 0;
   std::int64_t total = 0;
 };
 

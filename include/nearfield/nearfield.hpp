@@ -24,5 +24,6 @@
 #include <nearfield/rows.hpp>
 #include <nearfield/select.hpp>
 #include <nearfield/stats.hpp>
+#include <nearfield/tune.hpp>
 #include <nearfield/version.hpp>
 #include <nearfield/within.hpp>

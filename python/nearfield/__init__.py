@@ -10,7 +10,8 @@
            [3, 1, 4]])
 
 Searches: `knn`, `within`, `graph`, `pairs`, `mutual`, `KnnCursor`; `select_k` for values you have
-already; `pairwise` for all distances. Where they can run: `devices`.
+already; `pairwise` for all distances. Where they can run: `devices`, and what is fastest there:
+`tune`.
 What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `plan_mutual`.
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
 that is searched again and again.
@@ -50,6 +51,7 @@ from nearfield._results import Neighbors, Pairs, Pairwise, Plan, Ranges, Selecte
 from nearfield._rows import Bits, FileRows, bits, open_rows
 from nearfield._search import graph, knn, mutual, pairs, within
 from nearfield._select import select_k
+from nearfield._tune import tune
 
 __version__ = _core.version()
 
@@ -102,6 +104,7 @@ __all__ = [
     "read_ids",
     "read_truth",
     "select_k",
+    "tune",
     "verify_index",
     "within",
     "write",

@@ -14,5 +14,6 @@ NB_MODULE(_core, module) {
   bind_index(module);
   bind_select(module);
   bind_pairwise(module);
+  bind_tune(module);
   bind_files(module);
 }

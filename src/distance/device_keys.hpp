@@ -16,6 +16,8 @@ namespace nearfield {
 // That a context names. Keys are float64: one without has none to give.
 struct KeyDevice {
   std::string id;
+  std::string name;
+  std::string driver;
   bool has_float64;
 };
 KeyDevice key_device(const Context& context);

@@ -15,6 +15,15 @@
 
 namespace nearfield {
 
+// How a device finds pairs:
+//   keys: every key, those up to a threshold are listed;
+//   fused: of these the first of each query, in the kernel that makes them;
+//   halves: products of halves with a proven bound, and the keys of what may be close;
+//   bytes: exact products of bytes, those up to a threshold are listed;
+//   two_bytes: of these the first two of each query, in the kernel that makes them.
+enum class DeviceMethod : std::uint8_t { keys, fused, halves, bytes, two_bytes };
+std::string_view to_string(DeviceMethod method);
+
 // What is searched there. The context names the device.
 struct DeviceSearch {
   MetricSpec metric;
@@ -25,8 +34,9 @@ struct DeviceSearch {
   std::int64_t row_count;
   // Of any rows, only the first so many by key and number can be found; 0: others too.
   std::int64_t first_of_any;
-  int threads;              // at most so many ask the filter at once
-  std::int64_t most_found;  // pairs of a block, for which the host has memory
+  int threads;                              // at most so many ask the filter at once
+  std::int64_t most_found;                  // pairs of a block, for which the host has memory
+  std::optional<DeviceMethod> method = {};  // one that applies; empty: the fastest
 };
 
 // Of the host, for a pair that is found: as the device listed it, and put in order.
@@ -43,15 +53,6 @@ struct DeviceRoom {
   std::int64_t query_unit;     // of which it has whole ones, or the device makes more than is asked
   std::int64_t first_rows;     // of a block whose queries have no threshold yet
 };
-
-// How a device finds pairs:
-//   keys: every key, those up to a threshold are listed;
-//   fused: of these the first of each query, in the kernel that makes them;
-//   halves: products of halves with a proven bound, and the keys of what may be close;
-//   bytes: exact products of bytes, those up to a threshold are listed;
-//   two_bytes: of these the first two of each query, in the kernel that makes them.
-enum class DeviceMethod : std::uint8_t { keys, fused, halves, bytes, two_bytes };
-std::string_view to_string(DeviceMethod method);
 
 // Those that find what is searched: at least one.
 std::vector<DeviceMethod> device_methods(const DeviceSearch& search);

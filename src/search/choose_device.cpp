@@ -8,34 +8,34 @@
 #include "core/fail.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
+#include "device/tuning_in_use.hpp"
 #include "distance/device_keys.hpp"
 #include "filter/device_filter.hpp"
 #include "filter/shared_filter.hpp"
 #include "search/allowed_rows.hpp"
 #include "search/choose_filter.hpp"
 #include "search/engine.hpp"
+#include "search/query_batch.hpp"
 
 namespace nearfield {
 namespace {
 
-// Of a block. Filters take fewer rows of it where a device is slow, so that it can be as large as
-// pays on a fast one: at 10^11 pairs a second 134 million take a millisecond.
-constexpr std::int64_t kMostQueries = 1024;
-constexpr std::int64_t kMostRows = 1 << 17;
+constexpr std::int64_t kMostRows = 1 << 17;  // of a block
 // One brings back and selects what was found while the device works for the other.
 constexpr int kThreads = 2;
 constexpr std::int64_t kLeastFound = 1024;  // whatever the limit
 // Of a block that a CPU shares and has no tiles for.
 constexpr std::int64_t kCpuRows = 1024;
 
-TileShape blocks(const DeviceRoom& room, std::int64_t most_queries, std::int64_t row_parts) {
-  const std::int64_t most = std::min({kMostQueries, most_queries, room.block_queries});
+TileShape blocks(const DeviceRoom& room, std::int64_t batch, std::int64_t most_queries,
+                 std::int64_t row_parts) {
+  const std::int64_t most = std::min({batch, most_queries, room.block_queries});
   const std::int64_t unit = most >= room.query_unit ? room.query_unit : 1;
   return {.queries = unit,
           .rows = 1,
           .most_queries = most / unit * unit,
           .most_rows = kMostRows,
-          .most_pairs = kMostQueries * kMostRows,
+          .most_pairs = batch * kMostRows,
           .most_listed = room.pairs,
           .listed_bytes = kFoundHostBytes,
           .first_rows = std::min(room.first_rows, kMostRows),
@@ -74,8 +74,9 @@ class Choice {
     }
     shape_.threads = std::min(shape_.threads, kThreads);
     auto filter = make_device_filter(search(shape_.threads), context_);
-    limit(filter->room(), shape_.threads);
-    return {device.id, std::move(filter), {}};
+    const TuningInUse tuning = tuning_of(device.name, device.driver);
+    limit(filter->room(), query_batch(tuning.table.get()), shape_.threads);
+    return {device.id, std::move(filter), tuning.note};
   }
 
   // Each device is asked by as many threads as one that searches alone, and the CPU by as many as
@@ -93,7 +94,7 @@ class Choice {
     }
     if (with_cpu) members.push_back(member_on_cpu());
     const TileShape of_cpu = shape_.tiles.value_or(TileShape{});
-    limit(room, kMaxThreads);
+    limit(room, query_batch(nullptr), kMaxThreads);
     // Each thread has queries of its own, and whole tiles of those that the CPU has tiles for.
     shape_.tiles->keep_queries_together = false;
     shape_.tiles->queries = with_cpu ? of_cpu.queries : 1;
@@ -111,7 +112,8 @@ class Choice {
             .row_count = shape_.rows,
             .first_of_any = shape_.first_of_any,
             .threads = threads,
-            .most_found = most_found(threads)};
+            .most_found = most_found(threads),
+            .method = tuning_.device.method};
   }
 
   // An eighth of the limit: with what else a block takes, less than the quarter that blocks may.
@@ -127,8 +129,13 @@ class Choice {
         tuning_.tiles.most_selected_items / std::max<std::int64_t>(shape_.threshold_rank, 1), 1);
   }
 
-  void limit(const DeviceRoom& room, std::int64_t row_parts) {
-    shape_.tiles = blocks(room, most_queries(), row_parts);
+  std::int64_t query_batch(const TuningTable* table) const {
+    return tuning_.device.query_batch.value_or(choose_query_batch(
+        table, {shape_.queries, shape_.rows, shape_.cols, shape_.threshold_rank}));
+  }
+
+  void limit(const DeviceRoom& room, std::int64_t batch, std::int64_t row_parts) {
+    shape_.tiles = blocks(room, batch, most_queries(), row_parts);
     shape_.query_filter_bytes += kQueryHostBytes;
     shape_.most_batch = room.queries;
     shape_.most_chunk = room.rows;

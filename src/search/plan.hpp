@@ -6,6 +6,8 @@
 
 #include <nearfield/stats.hpp>
 
+#include "filter/device_filter.hpp"
+
 namespace nearfield {
 
 // Of a search by tiles of bytes. Measured as below, 1,000,000 x 128 u8.
@@ -38,6 +40,12 @@ struct BitTuning {
   std::int64_t bits_of_a_pair = 128;     // what a pair costs beside its bits, in bits
 };
 
+// Of a search on a device, where it is not to be the fastest: `nearfield tune` tries them all.
+struct DeviceSearchTuning {
+  std::optional<DeviceMethod> method = {};
+  std::optional<std::int64_t> query_batch = {};  // of a block
+};
+
 // Measured on two cores of a 5th-generation Xeon (48 KiB L1, 2 MiB L2), 100,000 x 128 f32.
 struct Tuning {
   std::int64_t block_pairs = 16'384;        // keys of a block: 128 KiB, beside the rows in L2
@@ -50,6 +58,7 @@ struct Tuning {
   double inline_below_nanoseconds = 100'000;  // an arena costs 18 us
   TileTuning tiles;
   BitTuning bits;
+  DeviceSearchTuning device;
 };
 
 // What a search uses that is not told otherwise. Tests change it between searches.

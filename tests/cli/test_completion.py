@@ -27,6 +27,7 @@ OFFERED = [
     ("nearfield convert --type f1", ["f16"]),
     ("nearfield eval --metric co", ["cosine"]),
     ("nearfield pairwise --device o", ["opencl"]),
+    ("nearfield tune --effort q", ["quick"]),
     ("nearfield select ", ["b.fbin", "one file.fbin", "q.fbin"]),
 ]
 

@@ -1,4 +1,4 @@
-"""nearfield select, pairwise and devices.
+"""nearfield select, pairwise, devices and tune.
 
 What runs on a device is tested where NEARFIELD_TEST_DEVICE names one, such as opencl.
 """
@@ -210,6 +210,34 @@ class Devices(CommandLine):
             self.run_well(*select, "--output", "device.csv", "--device", DEVICE)
             self.assertEqual(self.path("device.csv").read_bytes(),
                              self.path("cpu.csv").read_bytes())
+
+
+class Tune(CommandLine):
+    def test_mistakes(self):
+        self.run_badly("tune", "--output", "t.json", code=2, says=["--device is required"])
+        self.run_badly("tune", "--device", "opencl", code=2, says=["--output is required"])
+        self.run_badly("tune", "--device", "opencl", "--output", "t.txt", code=2, says=[".json"])
+        tune = ["tune", "--output", "t.json", "--device"]
+        self.run_badly(*tune, "opencl", "--effort", "some", code=2, says=["some", "quick and full"])
+        self.run_badly(*tune, "cpu", code=1, says=["tune measures a device"])
+        self.run_badly(*tune, "cpu,opencl", code=1, says=["one device at a time"])
+
+    @unittest.skipUnless(DEVICE, "NEARFIELD_TEST_DEVICE names no device")
+    def test_ends_in_time(self):
+        """All of it takes a minute: tests/unit/search/device_tune_test.cpp does less."""
+        self.run_badly("tune", "--device", DEVICE, "--output", "t.json", "--timeout", 0.5, code=3,
+                       says=["deadline"])
+
+    @unittest.skipUnless(DEVICE, "NEARFIELD_TEST_DEVICE names no device")
+    def test_wrong_table(self):
+        self.path("t.json").write_text('{"device": 3}')
+        command = ["select", "b.fbin", "--output", "i.npy"]
+        for path, says in ("t.json", "'device'"), ("none.json", "none.json"):
+            named = {"NEARFIELD_TUNING": str(self.path(path))}
+            self.run_badly(*command, "--device", DEVICE, environment=named, code=1,
+                           says=["NEARFIELD_TUNING", says])
+            self.run_well(*command, environment=named)
+            self.path("i.npy").unlink()
 
 
 if __name__ == "__main__":

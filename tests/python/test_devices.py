@@ -101,6 +101,21 @@ def test_names_that_are_none() -> None:
         nf.select_k(np.eye(2), device_memory_limit="much")
 
 
+def test_tune_needs_a_device() -> None:
+    with pytest.raises(nf.InvalidArgumentError, match="tune measures a device"):
+        nf.tune("cpu")
+    with pytest.raises(nf.InvalidArgumentError, match="'some' is no effort"):
+        nf.tune("cpu", "some")
+    with pytest.raises(TypeError, match="effort must be a str, got 1"):
+        nf.tune("cpu", 1)  # type: ignore[arg-type]
+
+
+@on_a_device
+def test_tune_ends_in_time() -> None:
+    with pytest.raises(nf.DeadlineError):
+        nf.tune(DEVICE, "quick", timeout=0)
+
+
 @on_a_device
 @pytest.mark.parametrize("metric", [metric.name for metric in nf.metrics() if metric.name != "lp"])
 def test_pairwise_has_the_same_bits_on_a_device(metric: str) -> None:

@@ -19,6 +19,7 @@
 #include "core/fail.hpp"
 #include "device/cpu_device.hpp"
 #include "device/device_name.hpp"
+#include "device/tuning_in_use.hpp"
 
 namespace nearfield {
 namespace gpu {
@@ -139,6 +140,7 @@ class Registry {
 
 Opened open_device(std::string_view text) {
   const DeviceName name = parse_device(text);
+  check_tuning();
   return {fmt::format("{}:{}", name.kind, name.index), Registry::instance().open(name)};
 }
 

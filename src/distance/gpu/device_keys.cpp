@@ -139,7 +139,8 @@ class KeySample {
 
 KeyDevice key_device(const Context& context) {
   const gpu::Opened opened = gpu::open_device(context.device);
-  return {opened.id, opened.device.facts().has_float64};
+  const gpu::Facts& facts = opened.device.facts();
+  return {opened.id, facts.name, facts.driver, facts.has_float64};
 }
 
 std::string device_keys(const PlacedRows& queries, const PlacedRows& rows, MetricSpec metric,

@@ -15,6 +15,7 @@
 #include "device/gpu/open.hpp"
 #include "distance/settled_key.hpp"
 #include "filter/gpu/byte_finder.hpp"
+#include "filter/gpu/choose_method.hpp"
 #include "filter/gpu/first_thresholds.hpp"
 #include "filter/gpu/half_finder.hpp"
 #include "filter/gpu/key_finder.hpp"
@@ -309,22 +310,15 @@ DeviceRoom room_of(const gpu::Device& device, const PairFinder& finder, const De
   return room;
 }
 
-// Of those that apply.
-DeviceMethod choose_method(const DeviceSearch& search) {
+DeviceMethod method_of(const gpu::Device& device, const DeviceSearch& search) {
   const std::vector<DeviceMethod> all = device_methods(search);
-  const auto applies = [&](DeviceMethod method) { return std::ranges::count(all, method) > 0; };
-  const DeviceTuning& tuning = device_tuning();
-  if (tuning.method && applies(*tuning.method)) return *tuning.method;
-  if (applies(DeviceMethod::two_bytes)) return DeviceMethod::two_bytes;
-  if (applies(DeviceMethod::bytes)) return DeviceMethod::bytes;
-  if (applies(DeviceMethod::halves) && search.cols >= tuning.least_half_cols) {
-    return DeviceMethod::halves;
-  }
-  return applies(DeviceMethod::fused) ? DeviceMethod::fused : DeviceMethod::keys;
+  const std::optional<DeviceMethod> forced = device_tuning().method;
+  if (forced && std::ranges::count(all, *forced) > 0) return *forced;
+  return choose_method(device.facts(), search, all);
 }
 
 std::unique_ptr<PairFinder> make_finder(gpu::Device& device, const DeviceSearch& search) {
-  const DeviceMethod method = choose_method(search);
+  const DeviceMethod method = method_of(device, search);
   switch (method) {
     case DeviceMethod::halves:
       return std::make_unique<HalfFinder>(device, search);

@@ -15,7 +15,7 @@ constexpr std::int64_t kLeastRows = 4;
 
 std::int64_t FirstThresholds::bytes_of(const SelectShape& shape) const {
   return shape.rows * (shape.cols * kBoundBytes + shape.k * kItemBytes) +
-         choose_selector(shape).scratch_bytes(shape);
+         choose_selector(device_.facts(), shape).scratch_bytes(shape);
 }
 
 std::int64_t FirstThresholds::rows_of(std::int64_t queries, std::int64_t rows) const {
@@ -36,7 +36,7 @@ bool FirstThresholds::lower(gpu::Queue& queue, const Block& block, const gpu::Bu
     const auto items = device_.allocate(shape.rows * rank_ * kItemBytes);
     const gpu::WaitAtEnd before_memory_ends(queue);
     finder_.bounds(queue, block, terms, *bounds);
-    choose_selector(shape).run({device_, queue, shape, *bounds, *items}, scratch);
+    choose_selector(device_.facts(), shape).run({device_, queue, shape, *bounds, *items}, scratch);
     queue.read(*items, first.data());
     queue.wait();
   } catch (const gpu::OutOfMemory&) {

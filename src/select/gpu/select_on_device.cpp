@@ -14,6 +14,8 @@
 #include "device/gpu/array_tiles.hpp"
 #include "device/gpu/host_reads.hpp"
 #include "device/gpu/open.hpp"
+#include "device/tuning_in_use.hpp"
+#include "select/device_batch.hpp"
 #include "select/gpu/radix_selector.hpp"
 #include "select/gpu/selectors.hpp"
 #include "select/keep_first.hpp"
@@ -22,8 +24,6 @@
 namespace nearfield {
 namespace {
 
-// Values copied to the device at a time: between two of them a call can be cancelled.
-constexpr std::int64_t kBatchBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kWholeKeyBytes = sizeof(std::uint64_t);
 constexpr std::int64_t kRowBytes = sizeof(std::vector<Neighbor>);
 // A row is not cut into fewer values than these where the device is out of memory.
@@ -64,10 +64,10 @@ class DeviceSelection {
 
   // How an array of the host is read, before it is. False if it is not read so.
   bool read_host(const gpu::HostReadsChoice& host) {
-    plan_.note = host.why;
+    write_note(host.why);
     if (host.how == gpu::HostReads::copied) return true;
     take_tiles(host.how);
-    if (!tiles_->maps_host()) plan_.note = gpu::kNotMapped;
+    if (!tiles_->maps_host()) write_note(gpu::kNotMapped);
     return tiles_->maps_host();
   }
 
@@ -95,9 +95,9 @@ class DeviceSelection {
     plan_.result_bytes = selected_bytes(values_.rows(), options_.k);
     plan_.base_chunk = std::min(values_.cols(), kMostDeviceCols);
     const std::int64_t row = std::max<std::int64_t>(value_bytes(plan_.base_chunk), 1);
-    plan_.query_batch =
-        std::clamp<std::int64_t>(kBatchBytes / row, 1, std::max<std::int64_t>(values_.rows(), 1));
-    selector_ = selector != nullptr ? selector : &choose_selector(shape());
+    plan_.query_batch = std::clamp<std::int64_t>(kDeviceBatchBytes / row, 1,
+                                                 std::max<std::int64_t>(values_.rows(), 1));
+    selector_ = selector != nullptr ? selector : &choose_selector(opened_.device.facts(), shape());
     const std::int64_t limit = context_.device_memory_limit.value_or(opened_.device.facts().memory);
     while (device_bytes() > limit || !fits_host()) {
       if (!shrink()) fail_memory(limit);
@@ -114,6 +114,12 @@ class DeviceSelection {
     plan_.query_tile = plan_.query_batch;
     plan_.row_tile = plan_.base_chunk;
     plan_.working_bytes = host_bytes();
+  }
+
+  void write_note(const std::string& reads) {
+    const gpu::Facts& facts = opened_.device.facts();
+    const std::string tuning = tuning_of(facts.name, facts.driver).note;
+    plan_.note = reads + (reads.empty() || tuning.empty() ? "" : "; ") + tuning;
   }
 
   void take_tiles(gpu::HostReads host) {

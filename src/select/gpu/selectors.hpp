@@ -63,8 +63,9 @@ struct DeviceSelector {
 
 // Those of selectors.def, in its order.
 std::span<const DeviceSelector> device_selectors();
+std::vector<const DeviceSelector*> selectors_for(std::int64_t k);
 
-// The fastest for a shape.
-const DeviceSelector& choose_selector(const SelectShape& shape);
+// The fastest for a shape: as measured (device/tuning_in_use.hpp), else by the default rules.
+const DeviceSelector& choose_selector(const gpu::Facts& facts, const SelectShape& shape);
 
 }  // namespace nearfield
