@@ -1,29 +1,10 @@
 """tools/kernel_resources and tools/check_tensor_cores read what the tools of CUDA print."""
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
-import sys
 import unittest
-from pathlib import Path
-from types import ModuleType
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
-
-
-def load(name: str) -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader(name, str(TOOLS / name))
-    spec = importlib.util.spec_from_loader(name, loader)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look there
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = before
-    return module
-
+from load_tool import load
 
 resources = load("kernel_resources")
 tensor_cores = load("check_tensor_cores")
