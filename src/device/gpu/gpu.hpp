@@ -33,6 +33,7 @@ struct Facts {
   int units = 0;                    // multiprocessors, or what comes closest
   int warp = 0;                     // threads that run together
   bool has_float64 = false;
+  bool is_cpu = false;  // OpenCL has such: their times are not those of a GPU
 };
 
 // Memory of a device.

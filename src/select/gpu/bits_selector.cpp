@@ -1,8 +1,9 @@
+#include "select/gpu/bits_selector.hpp"
+
 #include <array>
 
 #include "select/gpu/capacity_modules.hpp"
 #include "select/gpu/row_parts.hpp"
-#include "select/gpu/selectors.hpp"
 
 namespace nearfield {
 namespace {
@@ -20,9 +21,12 @@ std::int64_t scratch_bytes_bits(const SelectShape& shape) {
 }
 
 void run_bits(const SelectJob& job, Scratch& scratch) {
+  run_bits_in_parts(job, parts_of(job.shape), scratch);
+}
+
+void run_bits_in_parts(const SelectJob& job, std::int64_t parts, Scratch& scratch) {
   const auto [rows, cols, k, largest] = job.shape;
   const CapacityModule& module = module_for(kModules, k);
-  const std::int64_t parts = parts_of(job.shape);
   const auto count = static_cast<std::uint32_t>(cols);
   const auto first = static_cast<std::uint32_t>(k);
   const gpu::Buffer& merges =

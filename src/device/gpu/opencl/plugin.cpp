@@ -288,7 +288,8 @@ Facts facts_of(const cl::Device& device) {
       .block_memory = static_cast<std::int64_t>(device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>()),
       .units = static_cast<int>(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()),
       .warp = warp_of(device),
-      .has_float64 = device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>() != 0};
+      .has_float64 = device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>() != 0,
+      .is_cpu = (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0};
 }
 
 class OpenClDevice final : public Device {

@@ -1,0 +1,1 @@
+"""The figures of a thesis, measured again: bench/reproduce."""
