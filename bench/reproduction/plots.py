@@ -47,7 +47,7 @@ def title_of(number: str, figure: Figure, device: dict[str, Any]) -> str:
 def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any], path: Path
          ) -> None:
     panels = panels_of(figure, measured)
-    drawn, all_axes = pyplot.subplots(1, len(panels), figsize=(2.2 + 2.9 * len(panels), 4),
+    drawn, all_axes = pyplot.subplots(1, len(panels), figsize=(max(2.2 + 2.9 * len(panels), 9), 4),
                                       sharey=True, squeeze=False, constrained_layout=True)
     colours = {name: f"C{i}" for i, name in enumerate([*measured.series, *figure.derived])}
     for axes, (panel, places) in zip(all_axes[0], sorted(panels.items()), strict=True):
@@ -61,7 +61,7 @@ def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any]
     all_axes[0][0].set_ylabel("times" if figure.derived else "distances/s")
     names = {text: handle for axes in all_axes[0]
              for handle, text in zip(*axes.get_legend_handles_labels(), strict=True)}
-    drawn.legend(names.values(), names, frameon=False, fontsize="small", loc="outside right upper")
+    drawn.legend(names.values(), names, frameon=False, fontsize="small", loc="outside right center")
     drawn.suptitle(title_of(number, figure, device), fontsize="medium")
     drawn.savefig(path, dpi=110)
     pyplot.close(drawn)
