@@ -1,6 +1,7 @@
 """The command bench/reproduce."""
 import argparse
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,13 @@ def write(outcome: Outcome, asked: argparse.Namespace) -> None:
     print(f"\nwrote {asked.output}/results.json and {len(outcome.figures)} pictures")
 
 
+def terminated(*_: object) -> None:
+    """As an exception, so that the program that measures ends too."""
+    sys.exit(128 + signal.SIGTERM)
+
+
 def main() -> int:
+    signal.signal(signal.SIGTERM, terminated)
     try:
         asked = parsed()
         write(measure(asked), asked)

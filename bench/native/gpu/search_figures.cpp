@@ -47,16 +47,10 @@ bool measure_grid(Measuring& measuring, const Grid& grid, const Make& make) {
   return true;
 }
 
-// Only where the search truly is one kernel.
 void add_fused(const Measuring& measuring, const Search& search, std::int64_t k,
                Contenders& contenders) {
-  if (!has_method("fused") || k > kMostFusedK) return;
+  if (k > kMostFusedK) return;
   contenders.push_back(by_knn(search, k, measuring.context(), "fused"));
-}
-
-void say_what_is_missing(const Measuring& measuring) {
-  if (has_method("fused")) return;
-  measuring.note("cut: knn, fused: this library has no search in one kernel");
 }
 
 // In one kernel, if k allows, and by the other ways of a search; then in two steps.
@@ -124,7 +118,6 @@ Grid speed_up_grid(Size size) {
 }  // namespace
 
 void measure_fused(Measuring& measuring) {
-  say_what_is_missing(measuring);
   measure_grid(measuring, fused_grid(measuring.size()),
                [&](const Search& search, const HalfTables& tables, std::int64_t k) {
                  return one_and_two(measuring, search, tables, k);
@@ -132,7 +125,6 @@ void measure_fused(Measuring& measuring) {
 }
 
 void measure_fused_queries(Measuring& measuring) {
-  say_what_is_missing(measuring);
   const QueriesGrid grid = queries_grid(measuring.size());
   for (const std::int64_t queries : grid.queries) {
     const bool in_time =
@@ -145,7 +137,6 @@ void measure_fused_queries(Measuring& measuring) {
 }
 
 void measure_searches(Measuring& measuring) {
-  say_what_is_missing(measuring);
   measure_grid(measuring, search_grid(measuring.size()),
                [&](const Search& search, const HalfTables& tables, std::int64_t k) {
                  Contenders contenders = {by_knn(search, k, measuring.context())};

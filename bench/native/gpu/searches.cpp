@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <deque>
-#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,17 +21,18 @@ constexpr std::int64_t kDeviceTable = std::int64_t{1} << 27;
 
 // How the plan names what a method does: a search that took another must not bear its name.
 struct Method {
-  std::string_view name;
+  DeviceMethod method;
   std::string_view filter;
-  std::int64_t least_half_cols;
 };
-constexpr std::array<Method, 2> kMethods = {
-    {{"keys", "keys of every row, on the device", std::numeric_limits<std::int64_t>::max()},
-     {"halves", "f16 products, on the device", 1}}};
+constexpr std::array<Method, 3> kMethods = {
+    {{DeviceMethod::keys, "keys of every row, on the device"},
+     {DeviceMethod::fused, "keys of every row and the first of them, on the device"},
+     {DeviceMethod::halves, "f16 products, on the device"}}};
 
 const Method* method_named(std::string_view name) {
-  const auto* const found = std::find_if(kMethods.begin(), kMethods.end(),
-                                         [&](const Method& method) { return method.name == name; });
+  const auto* const found =
+      std::find_if(kMethods.begin(), kMethods.end(),
+                   [&](const Method& method) { return to_string(method.method) == name; });
   return found == kMethods.end() ? nullptr : found;
 }
 
@@ -40,7 +40,7 @@ const Method* method_named(std::string_view name) {
 class Forced {
  public:
   explicit Forced(const Method* method) : before_(device_tuning()) {
-    if (method != nullptr) device_tuning().least_half_cols = method->least_half_cols;
+    if (method != nullptr) device_tuning().method = method->method;
   }
   ~Forced() { device_tuning() = before_; }
   Forced(const Forced&) = delete;
@@ -116,8 +116,6 @@ Search::Search(std::int64_t query_count, std::int64_t row_count, std::int64_t co
     : queries(uniform_vectors(query_count, cols, kQuerySeed)),
       rows(uniform_vectors(row_count, cols, kRowSeed)),
       expected(knn(queries, rows, {.k = most_k})) {}
-
-bool has_method(std::string_view method) { return method_named(method) != nullptr; }
 
 Contender by_knn(const Search& search, std::int64_t k, const Context& context,
                  const std::string& method) {

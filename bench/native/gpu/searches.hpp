@@ -24,11 +24,11 @@ struct Search {
   Neighbors expected;
 };
 
-// Whether searches on a device can be told to take it: keys, halves or fused.
-bool has_method(std::string_view method);
+// k of searches in one kernel.
 inline constexpr std::int64_t kMostFusedK = 64;
 
-// `knn`, on the device or on the CPU. method: one that there is; empty for what the search chooses.
+// `knn`, on the device or on the CPU. method: keys, fused or halves; empty for what the search
+// chooses.
 Contender by_knn(const Search& search, std::int64_t k, const Context& context,
                  const std::string& method = {});
 
