@@ -38,7 +38,7 @@ class OfTheSources(unittest.TestCase):
                 (tool.WARPS * 32, KERNELS, '"close_f16|distance/gpu/close_products.cu|'),
                 (tool.WARPS * 32, KERNELS, '"close_i8|distance/gpu/close_products.cu|'),
                 (tool.WARPS * 32, KERNELS, '"two_i8|distance/gpu/two_products.cu|'),
-                (tool.MOST_QUERIES, "src/search/choose_device.cpp", "kMostQueries = "),
+                (tool.MOST_QUERIES, "src/device/default_choice.hpp", "query_batch = "),
                 (tool.MOST_ROWS, "src/search/choose_device.cpp", "kMostRows = "),
                 (tool.FIRST_ROWS, DEVICE_FILTER, "kFirstRowsSelected = "),
                 (tool.LEAST_SELECTED, "src/filter/gpu/first_thresholds.cpp", "kLeastRows = "),
@@ -46,7 +46,7 @@ class OfTheSources(unittest.TestCase):
                 (tool.CHUNK_BYTES, DEVICE_FILTER, "kMostRowBytes = "),
                 (tool.PAIR_BYTES, "src/distance/gpu/pair_list.hpp", "kPairBytes = "),
                 (tool.MANY_PARTS, ROW_PARTS, "kManyBlocks = "),
-                (tool.LEAST_PART, ROW_PARTS, "kLeastRows = "),
+                (tool.LEAST_PART, ROW_PARTS, "kLeastPartRows = "),
                 (tool.LEAST_HALF_COLS, "src/filter/device_filter.hpp", "least_half_cols = "),
                 (tool.ONE_OF, SEEDS, "kOneOf = "),
                 (tool.SAMPLE_DEVIATIONS, SEEDS, "kDeviations = "),
@@ -59,10 +59,6 @@ class OfTheSources(unittest.TestCase):
         self.assertEqual(tool.row_blocks(4000, 512), [512, 1024, 2048, 416])
         self.assertEqual(sum(tool.row_blocks(1_000_000, tool.FIRST_ROWS)), 1_000_000)
         self.assertEqual(max(tool.row_blocks(1_000_000, tool.FIRST_ROWS)), tool.MOST_ROWS)
-
-    def test_bytes_of_two_begin_with_a_whole_block(self):
-        self.assertEqual(tool.first_block(BYTES), tool.MOST_ROWS)
-        self.assertEqual(tool.first_block(replace(BYTES, k=3)), tool.FIRST_ROWS)
 
     def test_methods_are_chosen_as_in_the_sources(self):
         self.assertEqual([load.method for load in (FLOATS, BYTES, replace(BYTES, k=3),
@@ -81,9 +77,7 @@ class OfTheSources(unittest.TestCase):
 
     def test_few_products_are_not_asked_for(self):
         """79 tiles of queries; the first rows twice where bounds of them are selected from."""
-        work = tool.work_of(FLOATS)
-        self.assertEqual(work.query_tiles, 79)
-        self.assertEqual(work.bounded, 1 << 14)
+        self.assertEqual(tool.work_of(FLOATS).bounded, 1 << 14)
         self.assertEqual(tool.work_of(BYTES).bounded, 0)
         self.assertEqual(tool.work_of(BYTES).squares, 79 * -(-1_000_000 // 128))
 
@@ -108,10 +102,10 @@ class OfTheSources(unittest.TestCase):
                 self.assertLess(most, 1.5 * least)
 
     def test_two_of_each_part_are_found_before_there_is_a_threshold(self):
-        """128 parts of 1,024 rows; then 2 of 131,072 a block, and fewer."""
-        self.assertEqual(tool.most_found(BYTES, tool.MOST_ROWS), 256)
-        blocks = [tool.MOST_ROWS] * 3
-        self.assertAlmostEqual(tool.found_of_a_query(BYTES, blocks), 256 + 2 + 1)
+        """16 parts of 1,024 rows; then 2 of as many rows as were seen."""
+        self.assertEqual(tool.most_found(BYTES, tool.FIRST_ROWS), 32)
+        blocks = [tool.FIRST_ROWS * times for times in (1, 2, 3)]
+        self.assertAlmostEqual(tool.found_of_a_query(BYTES, blocks), 32 + 4 + 2)
 
     def test_what_is_not_modelled_is_refused(self):
         self.assertEqual(tool.not_modelled(tool.DEFAULT), "")
@@ -140,14 +134,8 @@ class Roofline(unittest.TestCase):
         self.assertAlmostEqual(RTX_3060.f64 / (clocks * 2 * 2), 1, delta=0.005)
 
     def test_rows_are_read_once_by_each_block_of_queries(self):
-        work = tool.work_of(FLOATS)
-        for card in tool.CARDS:
-            self.assertEqual(tool.row_reads(work, card, tool.ROOF), 10 * (1e6 + (1 << 14)) * 256)
-
-    def test_rows_of_two_are_read_again_where_the_cache_is_small(self):
-        work = tool.work_of(BYTES)
-        self.assertEqual(tool.row_reads(work, A100, tool.assumed(0.5)), 10 * 128e6)
-        self.assertEqual(tool.row_reads(work, RTX_3060, tool.ROOF), work.query_tiles * 128e6)
+        self.assertEqual(tool.row_reads(tool.work_of(FLOATS)), 10 * (1_000_000 + (1 << 14)) * 256)
+        self.assertEqual(tool.row_reads(tool.work_of(BYTES)), 10 * 1_000_000 * 128)
 
     def test_bounds_are_written_and_read(self):
         phase = tool.thresholds_phase(tool.work_of(FLOATS), RTX_3060, tool.ROOF)

@@ -36,7 +36,7 @@ void two_products(gpu::Queue& queue, std::int64_t pieces, const gpu::Argument& f
                   const CloseVectors& queries, const CloseVectors& rows, std::int64_t parts,
                   const PairList& list) {
   queue.fill(*list.count, 0);
-  queue.run({"two_i8", "two_products"}, {parts, tiles_of(queries)},
+  queue.run({"two_i8", "two_products"}, {tiles_of(queries), parts},
             {queries.values, first_of(queries), end_of(queries), queries.terms, rows.values,
              first_of(rows), end_of(rows), rows.terms, static_cast<std::uint32_t>(pieces), factor,
              *list.count, static_cast<std::uint32_t>(list.most), *list.places, *list.keys});

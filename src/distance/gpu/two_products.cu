@@ -20,6 +20,10 @@ NEARFIELD_INLINE i32 key_of(u64 item) {
   return static_cast<i32>(static_cast<u32>(item >> 32) ^ kSign);
 }
 
+// Threads of a warp that share a query of a fragment.
+constexpr u32 kSharing = kWarp > kFragment ? 2 : 1;
+static_assert(kWarp <= 2 * kFragment, "all of them have work");
+
 using TwoOfQueries = NEARFIELD_SHARED Two (*)[kTile];
 
 // Of a query, {add, limit}; of a row what is added.
@@ -32,40 +36,54 @@ struct ToTwo {
   i32 factor;
   TwoOfQueries two;
 
+  // All threads of the warp.
   NEARFIELD_INLINE void operator()(u32 first_query, u32 first_row,
                                    NEARFIELD_SHARED const Sum* sums) const {
-    for (u32 q = lane(); q < kFragment; q += kWarp) {
+    for (u32 round = 0; round < kFragment; round += kWarp / kSharing) {
+      const u32 q = round + lane() / kSharing;
       const u32 query = first_query + q;
-      if (!queries.has(query)) continue;
-      NEARFIELD_SHARED Two* const kept = two[warp() % kWarpsAcross] + (query - tile);
-      Two best = *kept;
-      for (u32 i = 0; i < kFragment; ++i) {
-        const u32 r = (i + q) % kFragment;  // no two threads in a bank
-        const u32 row = first_row + r;
-        if (rows.has(row)) {
-          best = first_two_of(best, {item(query, row, sums[q * kFragment + r]), kNone});
-        }
+      const bool is_there = queries.has(query);
+      Two best = {kNone, kNone};
+      if (is_there) best = first_two(query_terms[query - queries.first], q, first_row, sums);
+      if constexpr (kSharing == 2) {
+        best = first_two_of(best, {shuffle_xor(best.first, 1), shuffle_xor(best.second, 1)});
       }
-      *kept = best;
+      if (is_there && lane() % kSharing == 0) {
+        NEARFIELD_SHARED Two* const kept = two[warp() % kWarpsAcross] + (query - tile);
+        *kept = first_two_of(*kept, best);
+      }
     }
   }
 
-  NEARFIELD_INLINE u64 item(u32 query, u32 row, i32 sum) const {
-    const Terms terms = query_terms[query - queries.first];
-    const i32 key = combined(factor, sum, terms.first, row_terms[row]);
-    return key > terms.second ? kNone : item_of(key, row - rows.first);
+  // Of the sums of a query, those of this thread.
+  NEARFIELD_INLINE Two first_two(const Terms& terms, u32 q, u32 first_row,
+                                 NEARFIELD_SHARED const Sum* sums) const {
+    Two best = {kNone, kNone};
+    for (u32 i = 0; i < kFragment; i += kSharing) {
+      // No two threads of a warp in a bank: queries side by side are 16 of them apart.
+      const u32 r = (i + lane() % kSharing + q / 2 * kSharing) % kFragment;
+      const u32 row = first_row + r;
+      if (rows.has(row)) {
+        const i32 key = combined(factor, sums[q * kFragment + r], terms.first, row_terms[row]);
+        if (key <= terms.second) {
+          best = first_two_of(best, {item_of(key, row - rows.first), kNone});
+        }
+      }
+    }
+    return best;
   }
 };
 
-// Those of part `block_x` of the rows.
+// Those of part `block_y` of the rows. Queries go along x: blocks that run side by side have the
+// same rows.
 NEARFIELD_INLINE void find_two(const ToTwo& to, u32 pieces, const PairList& list,
                                NEARFIELD_GLOBAL double* keys, NEARFIELD_SHARED uint4* memory) {
   for (u32 i = thread(); i < kWarpsAcross * kTile; i += kThreads) {
     to.two[i / kTile][i % kTile] = Two{kNone, kNone};
   }
   const u32 tiles = (to.rows.end + kTile - 1) / kTile - to.rows.first / kTile;
-  const u32 each = (tiles + blocks_x() - 1) / blocks_x();
-  const u32 begin = block_x() * each;
+  const u32 each = (tiles + blocks_y() - 1) / blocks_y();
+  const u32 begin = block_y() * each;
   const u32 end = begin + each < tiles ? begin + each : tiles;
   for (u32 tile = begin; tile < end; ++tile) {
     sync();
@@ -101,7 +119,7 @@ NEARFIELD_KERNEL two_products(
   const nearfield::device::Vectors of_queries = {queries, stride, first_query, query_end};
   nearfield::device::find_two({of_queries,
                                {rows, stride, first_row, row_end},
-                               of_queries.tile(nearfield::device::block_y()),
+                               of_queries.tile(nearfield::device::block_x()),
                                query_terms,
                                row_terms,
                                factor,

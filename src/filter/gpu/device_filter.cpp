@@ -33,8 +33,8 @@ constexpr std::int64_t kLeastFound = 256;
 constexpr std::int64_t kMostVectors = std::int64_t{1} << 30;
 // Of rows, copied at a time: a search is to stop within 50 ms, and a bus brings some 10 GB/s.
 constexpr std::int64_t kMostRowBytes = std::int64_t{256} << 20;
-// Of a block whose queries have no threshold: all of it is found, or what comes before a threshold
-// that is found first, by a matrix of so many bytes at most; or the first alone, of any block.
+// Of a block whose queries have no threshold: all of it is found, or the first of each part of it,
+// or what comes before a threshold that is found first, by a matrix of so many bytes at most.
 constexpr std::int64_t kFirstRowsFound = 512;
 constexpr std::int64_t kFirstRowsSelected = 1 << 14;
 constexpr std::int64_t kMostBoundBytes = std::int64_t{256} << 20;
@@ -297,9 +297,7 @@ DeviceRoom room_of(const gpu::Device& device, const PairFinder& finder, const De
       .pairs = pairs,
       .block_queries = block_queries,
       .query_unit = block_queries >= finder.query_unit() ? finder.query_unit() : 1,
-      .first_rows = finder.most_found() > 0                                  ? kMostVectors
-                    : search.first_of_any > 0 && finder.bounded() != nullptr ? kFirstRowsSelected
-                                                                             : kFirstRowsFound};
+      .first_rows = search.first_of_any > 0 ? kFirstRowsSelected : kFirstRowsFound};
   if (room.queries < 1 || room.rows < 1 || room.pairs < kLeastFound) {
     const std::int64_t least = std::max({4 * (padding + query), 4 * (padding + finder.row_bytes()),
                                          8 * search.threads * kLeastFound * PairList::kPairBytes});

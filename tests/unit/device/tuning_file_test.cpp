@@ -113,7 +113,7 @@ TEST(TuningFile, HasLimits) {
     test::expect_error([&] { parse_tuning("t.json", text); }, ErrorCode::corrupt_file, {says});
   };
   refused(with_points(kMostTuningPoints + 1), "more than 4096 points in 'selection'");
-  refused(with(kValid, "[0.5, 1]", "[" + repeated(kMostTuningRounds + 1, "1") + "]"),
+  refused(with(kValid, "[0.5, 1]", fmt::format("[{}]", repeated(kMostTuningRounds + 1, "1"))),
           "more than 64 rounds");
   std::string candidates = "{\"bits\": [1]";
   for (std::size_t i = 0; i < kMostTuningCandidates; ++i)
