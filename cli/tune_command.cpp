@@ -56,7 +56,7 @@ void add_tune_command(CLI::App& app) {
   add_device_options(command, args->run);
   command.get_option("--device")->required()->default_str("");
   add_parsed(command, "--effort", args->tune.effort, parse_tune_effort,
-             fmt::format("How much is measured, one of {}: a minute, or several",
+             fmt::format("How much is measured, one of {}: some minutes, or many",
                          fmt::join(effort_names(), ", ")))
       ->group("Run")
       ->type_name("EFFORT")

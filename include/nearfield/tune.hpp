@@ -10,7 +10,7 @@
 namespace nearfield {
 
 enum class TuneEffort : std::uint8_t {
-  quick,  // some shapes: a minute at most, on a CPU that is a device
+  quick,  // some shapes: two to three minutes on a CPU that is a device
   full,   // more of them, and larger ones: some minutes
 };
 TuneEffort parse_tune_effort(std::string_view name);

@@ -25,7 +25,7 @@ def tune(
     decides what runs on this device. Nothing else should run meanwhile.
 
     device: one of `devices`, such as "opencl" or "cuda:1".
-    effort: "quick" takes a minute at most, "full" some.
+    effort: "quick" takes two to three minutes on a CPU that is a device, "full" more.
     progress: counts shapes that were measured.
 
     The other arguments are those of `select_k`.
