@@ -14,7 +14,7 @@ namespace nearfield {
 namespace {
 
 const std::string kValid = R"({
- "device": "a card", "driver": "1.2", "nearfield": "0.1.0", "date": "2026-11-16T22:00:00Z",
+ "device": "a card", "driver": "1.2", "nearfield": "3.4.5", "date": "2026-11-16T22:00:00Z",
  "selection": [{"queries": 1, "rows": 10, "cols": 1, "k": 3, "seconds": {"bits": [0.5, 1]}}],
  "search": [], "query_batch": []})";
 
@@ -27,7 +27,7 @@ TEST(TuningFile, IsReadAsItIsWritten) {
   const TuningTable table{
       "a \"card\"\\",
       "driver 1.2",
-      "0.1.0",
+      "3.4.5",
       "2026-11-16T22:00:00Z",
       {{{1, 10'000, 1, 100}, {{"bits", {0.001, 1e-9, 3}}, {"radix", {1.0 / 3}}}},
        {{32, 10'000, 1, 100}, {{"bits", {0.25}}}}},
