@@ -3,11 +3,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <system_error>
 
 #include "core/fail.hpp"
+#include "core/infinity.hpp"
 
 #define NEARFIELD_INLINE inline
 
@@ -105,7 +105,6 @@ double reported_value(MetricSpec metric, double key) {
 }
 
 double key_of(MetricSpec metric, double reported) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (info(metric).reported) {
     case Reported::key:
       break;

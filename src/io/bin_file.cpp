@@ -24,14 +24,14 @@ constexpr FileFormat bin_format(std::string_view ending, const FileValue& value)
           .header = bin_header};
 }
 
-constexpr std::array kFormats{bin_format(".fbin", kF32), bin_format(".f16bin", kF16),
-                              bin_format(".u8bin", kU8), bin_format(".i8bin", kI8),
-                              bin_format(".ibin", kIds32)};
+constexpr std::array kBinFormats{bin_format(".fbin", kF32), bin_format(".f16bin", kF16),
+                                 bin_format(".u8bin", kU8), bin_format(".i8bin", kI8),
+                                 bin_format(".ibin", kIds32)};
 
 // What most likely happened to a file whose size is not that of its header.
 std::string advice(std::int64_t size, FileLayout layout, std::int64_t expected) {
   std::vector<std::string_view> endings;
-  for (const FileFormat& format : kFormats) {
+  for (const FileFormat& format : kBinFormats) {
     layout.value = format.values.front();
     if (file_bytes(layout) == size) {
       endings.push_back(format.ending);
@@ -81,6 +81,6 @@ FileLayout read_bin_layout(const InputFile& file, const FileFormat& format) {
 
 }  // namespace
 
-std::span<const FileFormat> bin_formats() { return kFormats; }
+std::span<const FileFormat> bin_formats() { return kBinFormats; }
 
 }  // namespace nearfield

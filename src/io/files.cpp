@@ -23,7 +23,7 @@ struct OpenFile {
   FileLayout layout;
 };
 
-OpenFile open_file(const std::string& path, const CancelToken& cancel = {}) {
+OpenFile open_vectors(const std::string& path, const CancelToken& cancel = {}) {
   const FileFormat& format = format_of(path);
   InputFile file(path, cancel);
   const FileLayout layout = format.read_layout(file, format);
@@ -86,7 +86,7 @@ std::int64_t most_id(const FileValue& value) {
 }  // namespace
 
 std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions& options) {
-  auto [file, format, layout] = open_file(path);
+  auto [file, format, layout] = open_vectors(path);
   const auto [dtype, cols] = vectors_of(path, layout, options.bits);
   if (format.mapped) {
     return std::make_unique<MappedRows>(std::move(file), layout, dtype, cols);
@@ -95,7 +95,7 @@ std::unique_ptr<RowSource> open_rows(const std::string& path, const FileOptions&
 }
 
 Matrix read_matrix(const std::string& path, const FileOptions& options, const CancelToken& cancel) {
-  auto [file, format, layout] = open_file(path, cancel);
+  auto [file, format, layout] = open_vectors(path, cancel);
   const auto [dtype, cols] = vectors_of(path, layout, options.bits);
   const FileRows rows(std::move(file), layout, dtype, cols);
   Matrix matrix(dtype, layout.rows, cols);
@@ -104,7 +104,7 @@ Matrix read_matrix(const std::string& path, const FileOptions& options, const Ca
 }
 
 IdTable read_ids(const std::string& path, const CancelToken& cancel) {
-  const auto [file, format, layout] = open_file(path, cancel);
+  const auto [file, format, layout] = open_vectors(path, cancel);
   if (layout.value.dtype) {
     fail(ErrorCode::invalid_argument, "{}: holds {} vectors, not ids ({} x {}); ids are in {}",
          path, to_string(layout.value), layout.rows, layout.cols, endings_for(std::nullopt));
@@ -152,7 +152,7 @@ FileInfo file_info(const std::string& path) {
            "known endings: {}",
            file.size(), known_formats());
   }
-  const FileLayout layout = open_file(path).layout;
+  const FileLayout layout = open_vectors(path).layout;
   return {std::string(format->ending),
           layout.value.dtype ? FileInfo::Content::vectors : FileInfo::Content::ids,
           to_string(layout.value),

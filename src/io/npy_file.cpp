@@ -27,11 +27,11 @@ constexpr std::array kValues{kF64, kF32, kF16, kU8, kI8, kIds64, kIds32};
 constexpr std::array<std::string_view, kValues.size()> kDescrs{"<f8", "<f4", "<f2", "|u1",
                                                                "|i1", "<i8", "<i4"};
 
-constexpr std::array kFormats{FileFormat{.ending = ".npy",
-                                         .values = kValues,
-                                         .mapped = true,
-                                         .read_layout = read_npy_layout,
-                                         .header = npy_header}};
+constexpr std::array kNpyFormats{FileFormat{.ending = ".npy",
+                                            .values = kValues,
+                                            .mapped = true,
+                                            .read_layout = read_npy_layout,
+                                            .header = npy_header}};
 
 FileValue value_of(const std::string& path, std::string_view descr) {
   const auto found = std::ranges::find(kDescrs, descr);
@@ -160,6 +160,6 @@ std::string npy_header(const FileLayout& layout) {
 
 }  // namespace
 
-std::span<const FileFormat> npy_formats() { return kFormats; }
+std::span<const FileFormat> npy_formats() { return kNpyFormats; }
 
 }  // namespace nearfield

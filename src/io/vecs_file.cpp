@@ -25,8 +25,8 @@ constexpr FileFormat vecs_format(std::string_view ending, const FileValue& value
           .header = no_header};
 }
 
-constexpr std::array kFormats{vecs_format(".fvecs", kF32), vecs_format(".bvecs", kU8),
-                              vecs_format(".ivecs", kIds32)};
+constexpr std::array kVecsFormats{vecs_format(".fvecs", kF32), vecs_format(".bvecs", kU8),
+                                  vecs_format(".ivecs", kIds32)};
 
 // The other rows' counts are checked where they are read.
 FileLayout read_vecs_layout(const InputFile& file, const FileFormat& format) {
@@ -62,6 +62,6 @@ FileLayout read_vecs_layout(const InputFile& file, const FileFormat& format) {
 
 }  // namespace
 
-std::span<const FileFormat> vecs_formats() { return kFormats; }
+std::span<const FileFormat> vecs_formats() { return kVecsFormats; }
 
 }  // namespace nearfield

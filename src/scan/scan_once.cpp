@@ -37,7 +37,7 @@ class Stripes {
 };
 
 // A worker's own memory, reused from block to block.
-struct Scratch {
+struct TwoWayScratch {
   Candidates candidates;
   std::vector<double> thresholds;
   std::vector<double> row_thresholds;
@@ -83,7 +83,7 @@ class OnceScan {
                scratch_[static_cast<std::size_t>(worker)]);
     });
     ScanCounts total;
-    for (const Scratch& worker : scratch_) {
+    for (const TwoWayScratch& worker : scratch_) {
       total.considered += worker.counts.considered;
       total.verified += worker.counts.verified;
     }
@@ -107,7 +107,7 @@ class OnceScan {
     });
   }
 
-  void run_tile(Range queries, Scratch& scratch) {
+  void run_tile(Range queries, TwoWayScratch& scratch) {
     const DefaultFloats floats;
     // Of one set, earlier tiles have given each query a threshold, as a row of theirs.
     std::int64_t row = one_set_ ? queries.begin : grid_.rows.begin;
@@ -120,7 +120,7 @@ class OnceScan {
     }
   }
 
-  void run_block(const Block& block, Scratch& scratch) {
+  void run_block(const Block& block, TwoWayScratch& scratch) {
     read_thresholds(block, scratch);
     filter_.survivors_of_both(block, scratch.thresholds, scratch.row_thresholds,
                               scratch.candidates);
@@ -145,7 +145,7 @@ class OnceScan {
     }
   }
 
-  void read_thresholds(const Block& block, Scratch& scratch) {
+  void read_thresholds(const Block& block, TwoWayScratch& scratch) {
     scratch.thresholds.resize(static_cast<std::size_t>(block.queries.size()));
     scratch.row_thresholds.resize(static_cast<std::size_t>(block.rows.size()));
     with_queries(block.queries, [&] { sink_.thresholds(block.queries, scratch.thresholds); });
@@ -163,7 +163,7 @@ class OnceScan {
     return 2 * ordered + both;
   }
 
-  void consume(Scratch& scratch) {
+  void consume(TwoWayScratch& scratch) {
     const Block& block = scratch.candidates.block();
     if (!scratch.candidates.keyed()) {
       reserve_room(scratch.keys, static_cast<std::size_t>(block.pairs()));  // as in scan.cpp
@@ -189,7 +189,7 @@ class OnceScan {
   Monitor& monitor_;
   const bool one_set_;
   Stripes stripes_;
-  std::vector<Scratch> scratch_;
+  std::vector<TwoWayScratch> scratch_;
 };
 
 }  // namespace

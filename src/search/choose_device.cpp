@@ -20,7 +20,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kMostRows = 1 << 17;  // of a block
+constexpr std::int64_t kMostBlockRows = 1 << 17;  // of a block
 // One brings back and selects what was found while the device works for the other.
 constexpr int kThreads = 2;
 constexpr std::int64_t kLeastFound = 1024;  // whatever the limit
@@ -34,11 +34,11 @@ TileShape blocks(const DeviceRoom& room, std::int64_t batch, std::int64_t most_q
   return {.queries = unit,
           .rows = 1,
           .most_queries = most / unit * unit,
-          .most_rows = kMostRows,
-          .most_pairs = batch * kMostRows,
+          .most_rows = kMostBlockRows,
+          .most_pairs = batch * kMostBlockRows,
           .most_listed = room.pairs,
           .listed_bytes = kFoundHostBytes,
-          .first_rows = std::min(room.first_rows, kMostRows),
+          .first_rows = std::min(room.first_rows, kMostBlockRows),
           .most_row_parts = row_parts,
           .keep_queries_together = true};
 }
@@ -51,10 +51,10 @@ void check_no_stream(const Context& context, const std::string& device) {
        device);
 }
 
-class Choice {
+class DeviceChoice {
  public:
-  Choice(const SearchInput& input, const Context& context, Isa isa, const Tuning& tuning,
-         SearchShape& shape)
+  DeviceChoice(const SearchInput& input, const Context& context, Isa isa, const Tuning& tuning,
+               SearchShape& shape)
       : input_(input), context_(context), isa_(isa), tuning_(tuning), shape_(shape) {}
 
   ChosenDevice on_cpu(std::string note) {
@@ -162,7 +162,7 @@ class Choice {
             .maker = std::move(filter),
             .callers = kThreads,
             .may_fail = true,
-            .most_rows = kMostRows};
+            .most_rows = kMostBlockRows};
   }
 
   // What its filter needs stays in the shape.
@@ -198,7 +198,7 @@ class Choice {
 
 ChosenDevice choose_device(const SearchInput& input, const Context& context, Isa isa,
                            const Tuning& tuning, SearchShape& shape) {
-  Choice choice(input, context, isa, tuning, shape);
+  DeviceChoice choice(input, context, isa, tuning, shape);
   if (!on_device(context)) return choice.on_cpu({});
   if (input.base.prepared() != nullptr) {
     fail(ErrorCode::unsupported,

@@ -117,9 +117,9 @@ void check_prepared(const PreparedBase& prepared, MetricSpec metric, Isa isa) {
   if (prepared.isa != isa) refuse(to_string(prepared.isa), to_string(isa));
 }
 
-class Choice {
+class FilterChoice {
  public:
-  Choice(const SearchInput& input, Isa isa, const Tuning& tuning, SearchShape& shape)
+  FilterChoice(const SearchInput& input, Isa isa, const Tuning& tuning, SearchShape& shape)
       : input_(input), isa_(isa), tuning_(tuning), shape_(shape) {}
 
   std::unique_ptr<FilterMaker> make() {
@@ -222,7 +222,7 @@ class Choice {
 
 std::unique_ptr<FilterMaker> choose_filter(const SearchInput& input, Isa isa, const Tuning& tuning,
                                            SearchShape& shape) {
-  return Choice(input, isa, tuning, shape).make();
+  return FilterChoice(input, isa, tuning, shape).make();
 }
 
 }  // namespace nearfield

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/fail.hpp"
+#include "core/infinity.hpp"
 #include "filter/rounded/rounding.hpp"
 #include "scan/top_k_sink.hpp"
 #include "search/allowed_rows.hpp"
@@ -18,7 +19,7 @@
 namespace nearfield {
 namespace {
 
-constexpr const char* kAdvice = "ask for fewer queries at a time or fewer results of each";
+constexpr const char* kKnnAdvice = "ask for fewer queries at a time or fewer results of each";
 
 void check_after(std::span<const Neighbor> after, std::int64_t queries) {
   if (!after.empty() && static_cast<std::int64_t>(after.size()) != queries) {
@@ -209,7 +210,7 @@ Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions&
   check_options(question);
   const std::optional<Sampling> sampling = sampling_of(question);
   Engine engine = plan_whole(question, sampling);
-  return with_memory_errors(engine.plan(), kAdvice, [&] {
+  return with_memory_errors(engine.plan(), kKnnAdvice, [&] {
     Monitor monitor(context, engine.plan().pairs);
     Neighbors result = sampling ? search_with_guesses(question, *sampling, engine, monitor)
                                 : search(question, engine, {}, monitor);
@@ -231,7 +232,6 @@ Plan plan_knn(const RowSource& queries, const RowSource& base, const KnnOptions&
 }
 
 std::vector<Neighbor> last_of(const Neighbors& found) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr Neighbor kBeforeAll{-kInfinity, std::numeric_limits<std::int64_t>::min()};
   constexpr Neighbor kAfterAll{kInfinity, std::numeric_limits<std::int64_t>::max()};
   if (found.k == 0) return std::vector(static_cast<std::size_t>(found.queries), kBeforeAll);

@@ -1,10 +1,10 @@
 #include <nearfield/pairs.hpp>
 
 #include <algorithm>
-#include <limits>
 
 #include "core/checked.hpp"
 #include "core/float_environment.hpp"
+#include "core/infinity.hpp"
 #include "scan/pair_sink.hpp"
 #include "search/engine.hpp"
 #include "search/pair_results.hpp"
@@ -14,13 +14,13 @@ namespace nearfield {
 namespace {
 
 // A found pair at its most: in the collection, grown by doubling, and in the result.
-constexpr std::int64_t kBytesPerFound = 2 * sizeof(KeyedPair) + kPairResultBytes;
+constexpr std::int64_t kBytesPerFoundPair = 2 * sizeof(KeyedPair) + kPairResultBytes;
 
 // More than all of the above, so that no sum of bytes below overflows.
 constexpr std::int64_t kMostBytesPerPair = 128;
 static_assert(3 * sizeof(KeyedPair) + kPairResultBytes < kMostBytesPerPair);
 
-constexpr const char* kAdvice = "ask for a smaller radius or count";
+constexpr const char* kPairsAdvice = "ask for a smaller radius or count";
 
 class PairSearch {
  public:
@@ -44,7 +44,7 @@ class PairSearch {
   Pairs run() {
     const DefaultFloats floats;
     const Radius radius = given_radius();
-    FoundBudget budget(engine_.room_for(kBytesPerFound), kAdvice);
+    FoundBudget budget(engine_.room_for(kBytesPerFoundPair), kPairsAdvice);
     const auto admits = [&](double key) { return radius.admits(key); };
     PairCollection collection(radius.largest_key(), admits, most_, budget);
     Monitor monitor(context_, plan().pairs);
@@ -70,7 +70,6 @@ class PairSearch {
   }
 
   Radius given_radius() const {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const bool similarity = info(options_.metric).reported == Reported::similarity;
     return {options_.metric, options_.radius.value_or(similarity ? -kInfinity : kInfinity)};
   }
@@ -83,7 +82,7 @@ class PairSearch {
 };
 
 Pairs run_search(PairSearch& search) {
-  return with_memory_errors(search.plan(), kAdvice, [&] { return search.run(); });
+  return with_memory_errors(search.plan(), kPairsAdvice, [&] { return search.run(); });
 }
 
 }  // namespace

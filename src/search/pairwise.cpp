@@ -29,7 +29,7 @@ namespace {
 constexpr double kValuesPerTask = 1 << 21;
 constexpr std::int64_t kMostKeysPerTask = 1 << 14;
 constexpr std::int64_t kDeviceTimes = 256;
-constexpr std::int64_t kWorkerBytes = 4096;
+constexpr std::int64_t kKeysWorkerBytes = 4096;
 
 class PairwiseKeys {
  public:
@@ -85,7 +85,7 @@ class PairwiseKeys {
     plan_.query_tile = 1;
     plan_.row_tile = std::min(rows_.rows(), std::min(keys_per_task(), kMostKeysPerTask));
     plan_.working_bytes =
-        plan_.threads * (kWorkerBytes + 8 * rows_.cols()) + queries_.rows() + rows_.rows() +
+        plan_.threads * (kKeysWorkerBytes + 8 * rows_.cols()) + queries_.rows() + rows_.rows() +
         std::max(device_flaws_bytes(placed_queries_), device_flaws_bytes(placed_rows_));
     const std::int64_t least = plan_.result_bytes + plan_.working_bytes;
     if (context_.memory_limit && least > *context_.memory_limit) {

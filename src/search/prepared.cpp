@@ -14,7 +14,7 @@
 namespace nearfield {
 namespace {
 
-constexpr const char* kAdvice = "search the rows as they are";
+constexpr const char* kPreparedAdvice = "search the rows as they are";
 
 // What is allocated, in the terms of a plan.
 Plan memory_plan(MatrixView rows, int threads, const Context& context) {
@@ -26,7 +26,7 @@ Plan memory_plan(MatrixView rows, int threads, const Context& context) {
     fail(ErrorCode::memory_limit,
          "preparing {} rows of {} columns takes {} bytes but the memory limit is {}: raise it, or "
          "{}",
-         rows.rows(), rows.cols(), needed, *context.memory_limit, kAdvice);
+         rows.rows(), rows.cols(), needed, *context.memory_limit, kPreparedAdvice);
   }
   return plan;
 }
@@ -49,7 +49,7 @@ std::optional<PreparedBase> prepare(MatrixView rows, MetricSpec metric, const Co
   auto rounding = choose_rounding(metric, rows.dtype(), rows.dtype(), rows.cols(), isa);
   if (!rounding) return std::nullopt;
   const int threads = resolve_threads(context.threads);
-  return with_memory_errors(memory_plan(rows, threads, context), kAdvice, [&] {
+  return with_memory_errors(memory_plan(rows, threads, context), kPreparedAdvice, [&] {
     const DefaultFloats floats;
     Monitor monitor(context, rows.rows());
     if (!rounding->lossless) fit_rounding(*rounding, rows, monitor);
@@ -65,7 +65,7 @@ PreparedRows::PreparedRows(MatrixView rows, MetricSpec metric, const Context& co
   auto base = prepare(rows, metric, context);
   if (!base) {
     fail(ErrorCode::unsupported, "nothing can be prepared of {} columns of {} for {}: {}",
-         rows.cols(), to_string(rows.dtype()), to_string(metric), kAdvice);
+         rows.cols(), to_string(rows.dtype()), to_string(metric), kPreparedAdvice);
   }
   base_ = std::make_unique<PreparedBase>(*std::move(base));
 }

@@ -11,10 +11,10 @@ namespace {
 
 // A found row at its most: in a sink and in the result, both grown by doubling, one column of the
 // result at the moment when it has its old place and its new one.
-constexpr std::int64_t kBytesPerFound =
+constexpr std::int64_t kBytesPerFoundRow =
     2 * (sizeof(Neighbor) + sizeof(std::int64_t) + sizeof(double) + sizeof(float)) + sizeof(float);
 
-constexpr const char* kAdvice = "search fewer queries at a time or a smaller radius";
+constexpr const char* kWithinAdvice = "search fewer queries at a time or a smaller radius";
 
 void append(Range batch, RangeSink& sink, MetricSpec metric, const Radius& radius,
             const Monitor& monitor, Ranges& result) {
@@ -51,8 +51,8 @@ Ranges within(const RowSource& queries, const RowSource& base, const WithinOptio
   const Plan& plan = engine.plan();
   const DefaultFloats floats;
   const Radius radius(options.metric, options.radius);
-  FoundBudget budget(engine.room_for(kBytesPerFound), kAdvice);
-  return with_memory_errors(plan, kAdvice, [&] {
+  FoundBudget budget(engine.room_for(kBytesPerFoundRow), kWithinAdvice);
+  return with_memory_errors(plan, kWithinAdvice, [&] {
     Monitor monitor(context, plan.pairs);
     Ranges result;
     result.offsets.push_back(0);

@@ -33,7 +33,6 @@ constexpr std::int64_t kPartsPerThread = 4;
 // Parts have as many for each of the k where there is a choice: every part finds k of its own.
 constexpr std::int64_t kPartPerK = 256;
 
-constexpr std::int64_t kPairBytes = sizeof(Neighbor);
 constexpr std::int64_t kWorkerBytes = 1024;  // of a thread or a part, whatever the shapes
 constexpr std::int64_t kCallBytes = 4096;    // of the call: names, tasks
 
@@ -154,12 +153,12 @@ class Selection {
     const PartBytes bytes = part_bytes(shape(count));
     const std::int64_t found = plan_.row_parts * bytes.found;
     return plan_.threads * bytes.working + plan_.row_parts * kWorkerBytes + 2 * found +
-           sorting_bytes(kPairBytes * kept_);
+           sorting_bytes(kNeighborBytes * kept_);
   }
 
   // Of sorting what takes `bytes`.
   std::int64_t sorting_bytes(std::int64_t bytes) const {
-    return options_.sorted && bytes >= kRadixFrom * kPairBytes ? bytes : 0;
+    return options_.sorted && bytes >= kRadixFrom * kNeighborBytes ? bytes : 0;
   }
 
   Part part(std::int64_t row, std::int64_t first, std::int64_t end) const {

@@ -33,7 +33,6 @@ constexpr std::int64_t kLeastChunkBytes = 1 << 19;
 constexpr std::int64_t kMostKeptPerK = 2;
 constexpr std::int64_t kMoreKept = 32;  // so that a few values in time do not count as sorted
 
-constexpr std::int64_t kPairBytes = sizeof(Neighbor);
 constexpr std::int64_t kPositionBytes = sizeof(std::uint32_t);
 
 std::int64_t chunk_of(const PartShape& shape) {
@@ -69,7 +68,7 @@ class Filter : public PartSelector {
 
   static PartBytes bytes(const PartShape& shape) {
     const auto firsts = chunk_of(shape) / kGroup * static_cast<std::int64_t>(sizeof(T));
-    return {TopK<Neighbor>::most_held(shape.k) * kPairBytes,
+    return {TopK<Neighbor>::most_held(shape.k) * kNeighborBytes,
             firsts + step_of(shape, kStep) * kPositionBytes +
                 ThresholdFinder<T>::bytes(chunk_of(shape))};
   }
@@ -181,9 +180,9 @@ class Cut : public PartSelector {
 
   static PartBytes bytes(const PartShape& shape) {
     const std::int64_t ties = shape.has_ids ? most_ties(shape) : 0;
-    return {std::min(shape.k, shape.count) * kPairBytes,
+    return {std::min(shape.k, shape.count) * kNeighborBytes,
             ThresholdFinder<T>::bytes(shape.count) +
-                step_of(shape, kCutStep) * (kPositionBytes + kPairBytes + kTieBytes) +
+                step_of(shape, kCutStep) * (kPositionBytes + kNeighborBytes + kTieBytes) +
                 ties * kTieBytes};
   }
 

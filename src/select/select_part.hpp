@@ -14,6 +14,8 @@
 
 namespace nearfield {
 
+inline constexpr std::int64_t kNeighborBytes = sizeof(Neighbor);
+
 // A part of one row.
 struct Part {
   const std::byte* values;

@@ -20,10 +20,10 @@ constexpr double kDeviations = 3;
 // That part of the values may fall into the range.
 constexpr std::int64_t kInRange = 8;
 // Handed to a kernel at once, which may copy as many.
-constexpr std::int64_t kStep = 1 << 12;
-static_assert(kSample <= kStep);
+constexpr std::int64_t kKernelStep = 1 << 12;
+static_assert(kSample <= kKernelStep);
 
-std::int64_t room_in_range(std::int64_t count) { return count / kInRange + kStep; }
+std::int64_t room_in_range(std::int64_t count) { return count / kInRange + kKernelStep; }
 
 }  // namespace
 
@@ -141,9 +141,9 @@ template <class T>
 typename ThresholdFinder<T>::Copied ThresholdFinder<T>::copy(std::span<const T> values, T after,
                                                              T last, Pace& pace) {
   Copied result;
-  for (std::int64_t begin = 0; begin < std::ssize(values); begin += kStep) {
+  for (std::int64_t begin = 0; begin < std::ssize(values); begin += kKernelStep) {
     const T* const step = values.data() + begin;
-    const std::int64_t size = std::min(kStep, std::ssize(values) - begin);
+    const std::int64_t size = std::min(kKernelStep, std::ssize(values) - begin);
     result.complete = result.complete && result.in_range + size <= std::ssize(scratch_);
     if (result.complete) {
       result.in_range += kernels_.copy_between(step, size, after, last,

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <nearfield/nearfield.hpp>
 
+#include "core/infinity.hpp"
 #include "tests/contract/isa_sweep.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
@@ -30,7 +31,6 @@ using data::PiecewiseRows;
 using data::RowChoice;
 using data::Strided;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // ---- the oracle and the generators themselves ----
@@ -64,9 +64,17 @@ TEST(Oracle, AgreesWithKeysWorkedOutByHand) {
       {lp(0.5), {4, 9}, {0, 0}, 5, 25},
       {lp(2.5), {4, 0}, {0, 0}, 32, 4},
       {lp(0.25), {16, 81}, {0, 0}, 5, 625},
-      {Metric::sqeuclidean, {kBig}, {-kBig}, kInfinity, kInfinity},  // overflow keeps its id
-      {Metric::inner_product, {kBig}, {kBig}, -kInfinity, kInfinity},
-      {Metric::inner_product, {kBig, kBig}, {kBig, -kBig}, kInfinity, -kInfinity},  // inf - inf
+      {Metric::sqeuclidean,
+       {kBig},
+       {-kBig},
+       kFloatInfinity,
+       kFloatInfinity},  // overflow keeps its id
+      {Metric::inner_product, {kBig}, {kBig}, -kFloatInfinity, kFloatInfinity},
+      {Metric::inner_product,
+       {kBig, kBig},
+       {kBig, -kBig},
+       kFloatInfinity,
+       -kFloatInfinity},  // inf - inf
       // Elements 0 and 8 share a partial sum, 0 and 1 do not: 1e16 + 1 loses the 1.
       {Metric::inner_product,
        {1e16, 0, 0, 0, 0, 0, 0, 0, 1, -1e16},
@@ -368,7 +376,7 @@ TEST(KnnFilter, EmptyListReturnsNothingAndFullBitsetEverything) {
   const Neighbors none = knn(base, base, nearest(2, Metric::sqeuclidean, RowFilter::list({})));
   EXPECT_EQ(none.counts, std::vector<std::int64_t>(70, 0));
   EXPECT_EQ(none.ids, std::vector<std::int64_t>(140, kNoId));
-  EXPECT_EQ(none.distances, std::vector<float>(140, kInfinity));
+  EXPECT_EQ(none.distances, std::vector<float>(140, kFloatInfinity));
   const std::vector<std::uint64_t> ones(2, ~std::uint64_t{0});  // 58 bits beyond the last row
   const Neighbors all = knn(base, base, nearest(80, Metric::sqeuclidean, RowFilter::bitset(ones)));
   EXPECT_EQ(oracle::difference(all, oracle::knn(base, base, nearest(80))), "");
@@ -380,13 +388,13 @@ TEST(KnnPadding, SimilaritiesPadWithMinusInfinity) {
     const Neighbors got = knn(base, base, nearest(3, metric));
     EXPECT_EQ(got.counts, std::vector<std::int64_t>{1});
     EXPECT_EQ(got.ids, (std::vector<std::int64_t>{0, kNoId, kNoId}));
-    EXPECT_EQ(got.distances.at(2), -kInfinity);
-    EXPECT_EQ(got.keys.at(2), kInfinity);
+    EXPECT_EQ(got.distances.at(2), -kFloatInfinity);
+    EXPECT_EQ(got.keys.at(2), kFloatInfinity);
   }
 }
 
 TEST(KnnNotFinite, RowsAreNeverReturnedAndQueriesReturnNothing) {
-  for (const float bad : {kNaN, kInfinity, -kInfinity}) {
+  for (const float bad : {kNaN, kFloatInfinity, -kFloatInfinity}) {
     const std::vector<float> base = {0, 0, bad, 0, 1, 1, 0, bad, 2, 2};  // 5 rows of 2
     const std::vector<float> queries = {bad, 0, 0, 0};
     for (const Isa isa : available_isas()) {
@@ -403,7 +411,7 @@ TEST(KnnNotFinite, OverflowKeepsItsId) {
   const Neighbors got =
       knn(MatrixView(base.data(), 1, 1), MatrixView(base.data(), 2, 1), nearest(2));
   EXPECT_EQ(got.ids, (std::vector<std::int64_t>{0, 1}));
-  EXPECT_EQ(got.distances.at(1), kInfinity);
+  EXPECT_EQ(got.distances.at(1), kFloatInfinity);
   EXPECT_TRUE(std::isfinite(got.keys.at(1)));
 }
 

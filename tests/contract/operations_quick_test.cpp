@@ -15,7 +15,7 @@
 namespace nearfield::contract {
 namespace {
 
-struct Searched {
+struct Operation {
   MetricSpec metric;
   DType dtype;
   data::Kind kind;
@@ -25,8 +25,8 @@ struct Searched {
   }
 };
 
-std::vector<Searched> everything() {
-  std::vector<Searched> all;
+std::vector<Operation> everything() {
+  std::vector<Operation> all;
   for (const MetricSpec metric : every_metric()) {
     if (!oracle::knows(metric)) continue;  // EveryMetricHasAnOracle fails for it
     for (const DType dtype : types_of(info(metric).input, Types::all)) {
@@ -38,7 +38,7 @@ std::vector<Searched> everything() {
   return all;
 }
 
-std::string where(const Searched& s, Isa isa) {
+std::string where(const Operation& s, Isa isa) {
   return fmt::format("{} {} {} {}", to_string(s.metric), to_string(s.dtype),
                      data::to_string(s.kind), to_string(isa));
 }
@@ -49,7 +49,7 @@ double middle_radius(const oracle::Answer& answer, MetricSpec metric) {
 }
 
 TEST(Operations, KnnGraphAndCursorEqualTheOracle) {
-  for (const Searched& s : everything()) {
+  for (const Operation& s : everything()) {
     const Matrix base = s.rows(45, 1);
     const Matrix queries = s.rows(4, 2);
     const MatrixRows base_rows(base), query_rows(queries);
@@ -75,7 +75,7 @@ TEST(Operations, KnnGraphAndCursorEqualTheOracle) {
 }
 
 TEST(Operations, WithinAndPairsEqualTheOracle) {
-  for (const Searched& s : everything()) {
+  for (const Operation& s : everything()) {
     const Matrix base = s.rows(45, 1);
     const Matrix queries = s.rows(4, 2);
     const double radius = middle_radius(oracle::knn(queries, base, nearest(9, s.metric)), s.metric);
@@ -98,7 +98,7 @@ TEST(Operations, WithinAndPairsEqualTheOracle) {
 }
 
 TEST(Operations, MutualEqualsTheOracle) {
-  for (const Searched& s : everything()) {
+  for (const Operation& s : everything()) {
     const Matrix first = s.rows(20, 1);
     const Matrix second = s.rows(25, 2);
     const oracle::PairAnswer want_one = oracle::mutual(second, second, true, s.metric);

@@ -15,8 +15,8 @@
 namespace nearfield::contract {
 namespace {
 
-constexpr std::int64_t kQueries = 5;
-constexpr std::int64_t kRows = 37;  // no multiple of a tile
+constexpr std::int64_t kPairwiseQueries = 5;
+constexpr std::int64_t kPairwiseRows = 37;  // no multiple of a tile
 
 // By place; NaN for rows that a search never returns.
 std::vector<double> oracle_keys(MatrixView queries, MatrixView rows, MetricSpec metric) {
@@ -56,8 +56,8 @@ TEST(Pairwise, EqualsTheOracleOnEveryBackend) {
       for (const data::Kind kind : {data::Kind::gaussian, data::Kind::zeros, data::Kind::denormals,
                                     data::Kind::huge, data::Kind::with_non_finite}) {
         for (const std::int64_t cols : {1, 8, 31, 77}) {
-          const Matrix queries = data::make_matrix({kind, dtype, kQueries, cols, 1});
-          const Matrix rows = data::make_matrix({kind, dtype, kRows, cols, 2});
+          const Matrix queries = data::make_matrix({kind, dtype, kPairwiseQueries, cols, 1});
+          const Matrix rows = data::make_matrix({kind, dtype, kPairwiseRows, cols, 2});
           const data::Strided strided(rows, 40, 3);
           expect_keys(queries, strided, metric, data::to_string(kind).data());
         }
@@ -67,21 +67,23 @@ TEST(Pairwise, EqualsTheOracleOnEveryBackend) {
 }
 
 TEST(Pairwise, TypesMayDiffer) {
-  const Matrix bytes = data::make_matrix({data::Kind::small_integers, DType::u8, kRows, 20, 1});
-  const Matrix floats = data::make_matrix({data::Kind::gaussian, DType::f32, kQueries, 20, 1});
+  const Matrix bytes =
+      data::make_matrix({data::Kind::small_integers, DType::u8, kPairwiseRows, 20, 1});
+  const Matrix floats =
+      data::make_matrix({data::Kind::gaussian, DType::f32, kPairwiseQueries, 20, 1});
   expect_keys(floats, bytes, Metric::l1, "f32 and u8");
   expect_keys(bytes, floats, Metric::cosine, "u8 and f32");
 }
 
 TEST(Pairwise, ReportsWhatSearchesReport) {
-  const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::f32, kRows, 12, 1});
+  const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::f32, kPairwiseRows, 12, 1});
   for (const MetricSpec metric :
        {MetricSpec(Metric::euclidean), MetricSpec(Metric::cosine), lp(3)}) {
-    const Neighbors nearest_rows = knn(rows, rows, nearest(kRows, metric));
+    const Neighbors nearest_rows = knn(rows, rows, nearest(kPairwiseRows, metric));
     for (const Backend& backend : backends()) {
       const Pairwise got = pairwise(rows, rows, {metric}, backend.context);
-      for (std::int64_t query = 0; query < kRows; ++query) {
-        for (std::int64_t i = 0; i < kRows; ++i) {
+      for (std::int64_t query = 0; query < kPairwiseRows; ++query) {
+        for (std::int64_t i = 0; i < kPairwiseRows; ++i) {
           const std::int64_t row = nearest_rows.ids_of(query)[static_cast<std::size_t>(i)];
           ASSERT_EQ(static_cast<float>(got.values_of(query)[static_cast<std::size_t>(row)]),
                     nearest_rows.distances_of(query)[static_cast<std::size_t>(i)])

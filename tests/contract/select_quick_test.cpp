@@ -14,8 +14,8 @@ namespace nearfield::contract {
 namespace {
 
 // Long enough for groups, chunks' ends and samples; small enough for an emulator.
-constexpr std::int64_t kCols = 20'003;
-constexpr std::int64_t kRows = 6;
+constexpr std::int64_t kSelectCols = 20'003;
+constexpr std::int64_t kSelectRows = 6;
 
 // Random, ties with both zeros, NaN and infinities, descending, ascending, all equal, no value.
 double value_at(std::int64_t row, std::int64_t i, Random& random) {
@@ -26,7 +26,7 @@ double value_at(std::int64_t row, std::int64_t i, Random& random) {
     case 1:
       return kAwkward[random.below(std::ssize(kAwkward))];
     case 2:
-      return static_cast<double>(kCols - i);
+      return static_cast<double>(kSelectCols - i);
     case 3:
       return static_cast<double>(i);
     case 4:
@@ -39,8 +39,8 @@ double value_at(std::int64_t row, std::int64_t i, Random& random) {
 template <class T>
 std::vector<Neighbor> sorted_row(const std::vector<T>& values, std::int64_t row, bool largest) {
   std::vector<Neighbor> pairs;
-  for (std::int64_t i = 0; i < kCols; ++i) {
-    const auto value = static_cast<double>(values[static_cast<std::size_t>(row * kCols + i)]);
+  for (std::int64_t i = 0; i < kSelectCols; ++i) {
+    const auto value = static_cast<double>(values[static_cast<std::size_t>(row * kSelectCols + i)]);
     if (!std::isnan(value)) pairs.push_back({largest ? -value : value, i});
   }
   std::sort(pairs.begin(), pairs.end());
@@ -51,22 +51,25 @@ template <class T>
 void expect_sorted(bool largest) {
   Random random(9);
   std::vector<T> values;
-  for (std::int64_t row = 0; row < kRows; ++row) {
-    for (std::int64_t i = 0; i < kCols; ++i) {
+  for (std::int64_t row = 0; row < kSelectRows; ++row) {
+    for (std::int64_t i = 0; i < kSelectCols; ++i) {
       values.push_back(static_cast<T>(value_at(row, i, random)));
     }
   }
   std::vector<std::vector<Neighbor>> want;
-  for (std::int64_t row = 0; row < kRows; ++row) want.push_back(sorted_row(values, row, largest));
+  for (std::int64_t row = 0; row < kSelectRows; ++row)
+    want.push_back(sorted_row(values, row, largest));
 
   for (const Backend& backend : backends()) {
-    for (const std::int64_t k : std::initializer_list<std::int64_t>{1, 100, 2'048, 10'000, kCols}) {
+    for (const std::int64_t k :
+         std::initializer_list<std::int64_t>{1, 100, 2'048, 10'000, kSelectCols}) {
       SelectOptions options;
       options.k = k;
       options.largest = largest;
-      const Selected got = select_k({values.data(), kRows, kCols}, options, backend.context);
+      const Selected got =
+          select_k({values.data(), kSelectRows, kSelectCols}, options, backend.context);
       EXPECT_TRUE(got.stats.plan.kernel.ends_with("/" + backend.name)) << got.stats.plan.kernel;
-      for (std::int64_t row = 0; row < kRows; ++row) {
+      for (std::int64_t row = 0; row < kSelectRows; ++row) {
         const std::vector<Neighbor>& all = want[static_cast<std::size_t>(row)];
         ASSERT_EQ(got.counts[static_cast<std::size_t>(row)], std::min(k, std::ssize(all)));
         for (std::size_t i = 0; i < static_cast<std::size_t>(std::min(k, std::ssize(all))); ++i) {

@@ -39,7 +39,7 @@ class OfTheSources(unittest.TestCase):
                 (tool.WARPS * 32, KERNELS, '"close_i8|distance/gpu/close_products.cu|'),
                 (tool.WARPS * 32, KERNELS, '"two_i8|distance/gpu/two_products.cu|'),
                 (tool.MOST_QUERIES, "src/device/default_choice.hpp", "query_batch = "),
-                (tool.MOST_ROWS, "src/search/choose_device.cpp", "kMostRows = "),
+                (tool.MOST_ROWS, "src/search/choose_device.cpp", "kMostBlockRows = "),
                 (tool.FIRST_ROWS, DEVICE_FILTER, "kFirstRowsSelected = "),
                 (tool.LEAST_SELECTED, "src/filter/gpu/first_thresholds.cpp", "kLeastRows = "),
                 (tool.MOST_SELECTED, "src/search/plan.hpp", "most_selected_items = "),

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kKeyBytes = sizeof(double);
 constexpr std::int64_t kBatchKeys = std::int64_t{8} << 20;
-constexpr gpu::TileSize kMost = {gpu::Grid::kMostY * kKeySide, std::int64_t{1} << 30};
+constexpr gpu::TileSize kMostKeys = {gpu::Grid::kMostY * kKeySide, std::int64_t{1} << 30};
 
 // Memory that is mapped twice need not read the same, says OpenCL.
 bool overlap(const PlacedRows& a, const PlacedRows& b) {
@@ -149,7 +149,7 @@ std::string device_keys(const PlacedRows& queries, const PlacedRows& rows, Metri
   gpu::Device& device = gpu::open_device(context.device).device;
   const gpu::PairLimits limits{
       .most_pairs = std::clamp(keys_at_once, kKeySide * kKeySide, kBatchKeys),
-      .most = kMost,
+      .most = kMostKeys,
       .least = kKeySide};
   if (queries.view.rows() == 0 || rows.view.rows() == 0) return {};
   const KeySample sample(device, queries, rows, metric, context, limits.most_pairs, keys);

@@ -12,7 +12,6 @@ namespace {
 // convert.cu knows types by number.
 static_assert(static_cast<int>(DType::f32) == 1 && static_cast<int>(DType::f16) == 2 &&
               static_cast<int>(DType::u8) == 4 && static_cast<int>(DType::i8) == 5);
-constexpr std::int64_t kFoundBytes = 4;
 
 std::string_view module_of(ProductKind kind) {
   constexpr std::array<std::string_view, 3> kModules = {"product_f16", "product_f16_acc16",

@@ -12,6 +12,8 @@
 
 namespace nearfield {
 
+inline constexpr std::int64_t kFoundBytes = 4;  // of a product: float32 or int32
+
 // Vectors on the device, as products read them: row-major halves or bytes, padded with zeros to
 // whole tiles and pieces.
 struct ConvertedVectors {

@@ -11,8 +11,7 @@ namespace {
 // Multiplications of a tile: some milliseconds of a card, a second of a CPU.
 constexpr std::int64_t kMostProducts = std::int64_t{1} << 33;
 constexpr std::int64_t kBatchProducts = std::int64_t{16} << 20;
-constexpr gpu::TileSize kMost = {4096, std::int64_t{1} << 30};
-constexpr std::int64_t kFoundBytes = 4;
+constexpr gpu::TileSize kMostOfTile = {4096, std::int64_t{1} << 30};
 
 class ProductWork final : public gpu::PairWork {
  public:
@@ -73,7 +72,7 @@ void run_product_tiles(gpu::Device& device, MatrixView queries, MatrixView rows,
   const std::int64_t cols = std::max<std::int64_t>(rows.cols(), 1);
   const gpu::PairLimits limits{
       .most_pairs = std::clamp(kMostProducts / cols, kProductTile * kProductTile, kBatchProducts),
-      .most = kMost,
+      .most = kMostOfTile,
       .least = kProductTile};  // fewer would be padded to as many
   run_in_tiles(device, {queries.rows(), rows.rows()}, limits, work, context, monitor, "products");
 }

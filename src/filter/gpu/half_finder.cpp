@@ -3,14 +3,13 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "filter/gpu/copied_rows.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // Halves are at most 2^15, and so are those of vectors of unit length: 2^14 and what rounding adds.
 constexpr int kMostExponent = 15;
 constexpr double kUnitScale = 0x1p14;
@@ -110,10 +109,10 @@ void HalfFinder::write_limits(Range queries, std::span<const double> thresholds,
                               std::byte* limits) const {
   for (std::size_t i = 0; i < thresholds.size(); ++i) {
     const Plain& query = plain_[static_cast<std::size_t>(queries.begin) + i];
-    const Limit limit = std::isnan(thresholds[i]) ? Limit{-kInfinity, 0}
-                        : query.loss == kInfinity ? Limit{kInfinity, 0}
-                        : products_               ? limit_of_product(query, thresholds[i])
-                                                  : limit_of_distance(query, thresholds[i]);
+    const Limit limit = std::isnan(thresholds[i])      ? Limit{-kFloatInfinity, 0}
+                        : query.loss == kFloatInfinity ? Limit{kFloatInfinity, 0}
+                        : products_                    ? limit_of_product(query, thresholds[i])
+                                                       : limit_of_distance(query, thresholds[i]);
     std::memcpy(limits + i * sizeof(Limit), &limit, sizeof(Limit));
   }
 }
@@ -123,7 +122,7 @@ void HalfFinder::write_limits(Range queries, std::span<const double> thresholds,
 HalfFinder::Limit HalfFinder::limit_of_distance(const Plain& query, double threshold) const {
   const double error = key_error(search_.cols);
   const double squared = rounding_.unit ? 2 + 2 * (threshold + error) : threshold;
-  if (squared < 0) return {-kInfinity, 0};
+  if (squared < 0) return {-kFloatInfinity, 0};
   const double distance = std::sqrt(squared) * (1 + error) * rounding_.scale;
   const double a = (distance + static_cast<double>(query.loss)) * kSlack;
   const auto squares = static_cast<double>(query.squares);
@@ -134,7 +133,7 @@ HalfFinder::Limit HalfFinder::limit_of_distance(const Plain& query, double thres
 // kLeastLoss of the row's length, all of it is at most a multiple of b.
 HalfFinder::Limit HalfFinder::limit_of_product(const Plain& query, double threshold) const {
   // The key of a product that overflows: what ties with it is not to be told by a bound.
-  if (std::isinf(threshold)) return {kInfinity, 0};
+  if (std::isinf(threshold)) return {kFloatInfinity, 0};
   const double scaled = threshold * rounding_.scale * rounding_.scale;
   return {static_cast<float>(scaled + (kSlack - 1) * std::abs(scaled)),
           static_cast<float>(slope_of_products(query) * kSlack)};

@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 #include "core/checked.hpp"
+#include "core/infinity.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
-
 // Bounds beyond this find every row, so that no square of them overflows a float.
-constexpr double kUseless = 1e18;
+constexpr double kUselessLength = 1e18;
 
 // More than the 16,384 sums below 2^-126 amount to that tiles take for 0.
 constexpr double kLeastSum = 0x1p-108;
@@ -46,7 +43,7 @@ Bf16Filter::Bound Bf16Filter::distance_bound(const Bf16Vector& query, double thr
   const double distance = most_distance(rounding_, threshold);
   if (distance < 0) return {.level = kInfinity};
   const double most = distance + query.loss;
-  if (!(most < kUseless)) return {};
+  if (!(most < kUselessLength)) return {};
   const double squares = query.squares * (1 - bf16_sum_error(rounding_.cols));
   return {.level = (squares - most * most) / 2, .per_term = most};
 }
@@ -57,7 +54,7 @@ Bf16Filter::Bound Bf16Filter::product_bound(const Bf16Vector& query, double thre
   const double error =
       static_cast<double>(rounding_.cols + 16) * 0x1p-46 * query.divisor * rows_.longest();
   const double level = (-threshold - query.product_with_centre - error) / query.divisor;
-  if (!(std::abs(level) < kUseless * kUseless)) return {};
+  if (!(std::abs(level) < kUselessLength * kUselessLength)) return {};
   return {.level = level,
           .per_term = query.loss + bf16_sum_error(rounding_.cols) * std::sqrt(query.squares)};
 }
@@ -101,7 +98,7 @@ void Bf16Filter::ask_columns(Range rows, std::span<const double> row_thresholds,
       continue;
     }
     const double most = distance + rows_.term(rows.begin)[i];
-    if (!(most < kUseless)) {
+    if (!(most < kUselessLength)) {
       room.column_bias[i] = kFloatInfinity;
       continue;
     }

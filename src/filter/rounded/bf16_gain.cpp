@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "core/infinity.hpp"
 #include "filter/rounded/bf16_vectors.hpp"
 #include "filter/rounded/loaded_vector.hpp"
 #include "filter/rounded/rounder.hpp"
 
 namespace nearfield {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // How much is looked at before a choice: it takes 0.5 to 1.0 ms up to 4,096 columns, and 5 with
 // 16,384.

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "core/checked.hpp"
+#include "core/infinity.hpp"
 
 namespace nearfield {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 constexpr std::int64_t kValueBytes = sizeof(std::uint16_t);
 
@@ -109,7 +107,7 @@ void Bf16Rows::round_group(const Rounding& rounding, MatrixView rows, std::int64
 void Bf16Rows::set_terms(const Rounding& rounding, std::int64_t row, const Bf16Vector& vector) {
   term_[row] = 0;
   if (vector.kind != VectorKind::usual) {
-    bias_[row] = vector.kind == VectorKind::always ? kInfinity : -kInfinity;
+    bias_[row] = vector.kind == VectorKind::always ? kFloatInfinity : -kFloatInfinity;
   } else if (rounding.form == Form::distance) {
     const double squares = vector.squares * (1 - bf16_sum_error(rounding.cols));
     bias_[row] = rounded_up((vector.loss * vector.loss * (1 + kBf16TermError) - squares) / 2);

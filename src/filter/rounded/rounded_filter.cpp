@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/checked.hpp"
+#include "core/infinity.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // Bounds beyond this find every row, so that no product of them overflows a float.
-constexpr double kUseless = 1e15;
+constexpr double kUselessSteps = 1e15;
 
 }  // namespace
 
@@ -51,7 +49,7 @@ RoundedFilter::Bound RoundedFilter::distance_bound(const Rounded& query, double 
   const double steps = most_steps(threshold);
   if (steps < 0) return {.level = kInfinity};
   const double most = steps + query.loss;
-  if (!(most < kUseless)) return {};
+  if (!(most < kUselessSteps)) return {};
   return {.level = (query.squares - most * most) / 2, .per_loss = -most, .per_other = -1};
 }
 
@@ -69,7 +67,7 @@ RoundedFilter::Bound RoundedFilter::product_bound(const Rounded& query, double t
       static_cast<double>(rounding_.cols + 16) * 0x1p-46 * length * rows_.longest();
   const double level = (-threshold - query.product_with_centre - error) / step;
   // Also if it is large: what rows lose may be as large.
-  if (!(std::abs(level) < kUseless)) return {};
+  if (!(std::abs(level) < kUselessSteps)) return {};
   return {.level = level, .per_loss = -query.length, .per_other = -query.loss};
 }
 

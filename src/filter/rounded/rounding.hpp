@@ -12,6 +12,7 @@
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
+#include "core/infinity.hpp"
 #include "core/monitor.hpp"
 #include "filter/rounded/rotation.hpp"
 
@@ -75,7 +76,6 @@ std::optional<double> scale_of(const Rounding& rounding, std::span<const double>
 // What a query's sums must reach, where it does not depend on them: infinity finds no row,
 // -infinity every row. Empty where the threshold decides.
 inline std::optional<double> certain_level(VectorKind query, double threshold) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (query == VectorKind::never) return kInfinity;
   if (query == VectorKind::always || threshold == kInfinity) return -kInfinity;
   if (threshold == -kInfinity) return kInfinity;  // no product of usual vectors is

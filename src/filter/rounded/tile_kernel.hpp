@@ -20,6 +20,8 @@ inline constexpr std::int64_t kTileQueries = 32;
 inline constexpr std::int64_t kMostTileRows = 1024;  // of a job
 inline constexpr std::int64_t kTileBytes = 1024;  // of an AMX tile; read at a time behind a block
 inline constexpr std::int64_t kDepthBytes = 64;   // of a row in a tile
+// Of rows or queries, made between two looks at the cancel token: some milliseconds.
+inline constexpr std::int64_t kBytesPerTask = 1 << 19;
 
 // Products, and all that is added to them, stay below this; so do thresholds less a bias below
 // twice of it, if no bias is as small as -kLargestProduct.

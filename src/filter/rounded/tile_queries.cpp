@@ -7,13 +7,6 @@
 #include "core/tasks.hpp"
 
 namespace nearfield {
-namespace {
-
-// Made between two looks at the cancel token: some milliseconds.
-constexpr std::int64_t kBytesPerTask = 1 << 19;
-
-}  // namespace
-
 TileQueries::TileQueries(Range range, std::int64_t query_bytes)
     : range_(range),
       stride_(bytes_per_query(query_bytes)),

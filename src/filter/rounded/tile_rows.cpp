@@ -11,9 +11,6 @@
 namespace nearfield {
 namespace {
 
-// Made between two looks at the cancel token: some milliseconds.
-constexpr std::int64_t kBytesPerTask = 1 << 19;
-
 std::int64_t depth_of(std::int64_t row_bytes) { return divide_up(row_bytes, 4); }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<CapacityModule, 4> kModules = {
+constexpr std::array<CapacityModule, 4> kBitsModules = {
     {{"bits_32", 32}, {"bits_128", 128}, {"bits_512", 512}, {"bits_2048", 2048}}};
 constexpr std::int64_t kCountBytes = sizeof(std::uint32_t);
 
@@ -26,7 +26,7 @@ void run_bits(const SelectJob& job, Scratch& scratch) {
 
 void run_bits_in_parts(const SelectJob& job, std::int64_t parts, Scratch& scratch) {
   const auto [rows, cols, k, largest] = job.shape;
-  const CapacityModule& module = module_for(kModules, k);
+  const CapacityModule& module = module_for(kBitsModules, k);
   const auto count = static_cast<std::uint32_t>(cols);
   const auto first = static_cast<std::uint32_t>(k);
   const gpu::Buffer& merges =

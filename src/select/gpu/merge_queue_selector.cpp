@@ -6,7 +6,7 @@
 namespace nearfield {
 namespace {
 
-constexpr gpu::Kernel kKernel = {"merge_queue", "merge_queue"};
+constexpr gpu::Kernel kMergeQueue = {"merge_queue", "merge_queue"};
 // Of a row: one a thread of merge_queue.cu, or more than it has.
 constexpr std::int64_t kMostQueues = 32;
 constexpr std::int64_t kShortest = 16;  // as there
@@ -27,10 +27,10 @@ void run_merge_queue(const SelectJob& job, Scratch& scratch) {
   const std::int64_t length = length_of_queues(k);
   const gpu::Buffer& queues =
       *scratch.emplace_back(job.device.allocate(scratch_bytes_merge_queue(job.shape)));
-  job.queue.run(kKernel, {rows, 1},
+  job.queue.run(kMergeQueue, {rows, 1},
                 {job.values, kSourceFloats, static_cast<std::uint32_t>(cols),
                  std::uint32_t{largest}, static_cast<std::uint32_t>(length), queues});
-  sort_partially(job, queues, kSourceItems, job.queue.threads(kKernel.module) * length, false);
+  sort_partially(job, queues, kSourceItems, job.queue.threads(kMergeQueue.module) * length, false);
 }
 
 }  // namespace nearfield

@@ -4,7 +4,7 @@
 namespace nearfield {
 namespace {
 
-constexpr gpu::Kernel kKernel = {"two_nearest", "two_nearest"};
+constexpr gpu::Kernel kTwoNearest = {"two_nearest", "two_nearest"};
 
 }  // namespace
 
@@ -21,11 +21,11 @@ void run_two_nearest(const SelectJob& job, Scratch& scratch) {
   if (parts > 1) {
     found = scratch.emplace_back(job.device.allocate(scratch_bytes_two_nearest(job.shape))).get();
   }
-  job.queue.run(kKernel, {rows, parts},
+  job.queue.run(kTwoNearest, {rows, parts},
                 {job.values, kSourceFloats, static_cast<std::uint32_t>(cols),
                  std::uint32_t{largest}, first, *found});
   if (parts > 1) {
-    job.queue.run(kKernel, {rows, 1},
+    job.queue.run(kTwoNearest, {rows, 1},
                   {*found, kSourceItems, static_cast<std::uint32_t>(parts * k), std::uint32_t{0},
                    first, job.items});
   }

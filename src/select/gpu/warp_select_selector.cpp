@@ -7,7 +7,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<CapacityModule, 3> kModules = {
+constexpr std::array<CapacityModule, 3> kWarpSelectModules = {
     {{"warp_select_32", 32}, {"warp_select_128", 128}, {"warp_select_1024", 1024}}};
 
 }  // namespace
@@ -23,7 +23,7 @@ void run_warps(const SelectJob& job, const CapacityModule& module, std::int64_t 
 std::int64_t scratch_bytes_warp_select(const SelectShape& /*shape*/) { return 0; }
 
 void run_warp_select(const SelectJob& job, Scratch& /*scratch*/) {
-  const CapacityModule& module = module_for(kModules, job.shape.k);
+  const CapacityModule& module = module_for(kWarpSelectModules, job.shape.k);
   run_warps(job, module, job.queue.threads(module.name) / job.device.facts().warp);
 }
 

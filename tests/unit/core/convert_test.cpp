@@ -12,12 +12,12 @@
 #include <gtest/gtest.h>
 
 #include "core/decode.hpp"
+#include "core/infinity.hpp"
 #include "tests/unit/expect_error.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The value as the type holds it, or the misfit as NaN plus a flag.

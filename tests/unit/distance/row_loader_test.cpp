@@ -1,5 +1,6 @@
 // The loaders of every ISA against the plain ones of core/decode.hpp.
 #include "distance/row_loader.hpp"
+#include "core/infinity.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -59,7 +60,6 @@ TEST(RowLoader, LoadsWhatIsDecoded) {
 
 TEST(RowLoader, SeesOneThatIsNotFiniteAtEachPlace) {
   constexpr std::int64_t kCols = 37;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const Isa isa : available_isas()) {
     const RowLoader load = row_loaders(isa)[static_cast<std::size_t>(DType::f32)];
     std::vector<float> row(kCols, std::numeric_limits<float>::max());
@@ -67,7 +67,8 @@ TEST(RowLoader, SeesOneThatIsNotFiniteAtEachPlace) {
     const auto* bytes = reinterpret_cast<const std::byte*>(row.data());
     EXPECT_TRUE(load(bytes, kCols, out.data())) << to_string(isa);
     for (float& value : row) {
-      for (const float bad : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+      for (const float bad :
+           {kFloatInfinity, -kFloatInfinity, std::numeric_limits<float>::quiet_NaN()}) {
         const float before = value;
         value = bad;
         EXPECT_FALSE(load(bytes, kCols, out.data()))

@@ -12,20 +12,19 @@
 
 #include "core/aligned_array.hpp"
 #include "core/checked.hpp"
+#include "core/infinity.hpp"
 #include "filter/rounded/bf16_vectors.hpp"
 
 namespace nearfield {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::uint16_t bf16(float value) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
 }
 
 // Of values that bf16 holds.
-struct Problem {
-  Problem(std::int64_t cols, std::int64_t groups, const std::function<float()>& draw)
+struct Bf16TileProblem {
+  Bf16TileProblem(std::int64_t cols, std::int64_t groups, const std::function<float()>& draw)
       : cols(cols), rows_count(groups * kGroupRows) {
     const auto fill = [&](std::vector<float>& values, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) values.push_back(draw());
@@ -75,7 +74,7 @@ struct Problem {
 };
 
 // What lies behind a row's values and behind the last row is 1.
-std::vector<bool> Problem::run(bool both) const {
+std::vector<bool> Bf16TileProblem::run(bool both) const {
   const std::int64_t depth = divide_up(cols, 2);
   const std::int64_t stride = round_up(cols * 2, kDepthBytes);
   AlignedArray<std::uint16_t> packed_queries(kTileQueries * stride / 2);
@@ -125,18 +124,18 @@ std::vector<bool> Problem::run(bool both) const {
 
 bool has_kernel() { return default_isa() == Isa::amx && bf16_tile_kernel(Isa::amx) != nullptr; }
 
-constexpr std::int64_t kCols[] = {1, 2, 3, 31, 32, 33, 64, 100, 128, 129, 777, 4096, 16'384};
+constexpr std::int64_t kDepths[] = {1, 2, 3, 31, 32, 33, 64, 100, 128, 129, 777, 4096, 16'384};
 
 // Whole numbers throughout, so that nothing rounds.
 TEST(Bf16TileKernel, FindsWhatItsDefinitionSays) {
   if (!has_kernel()) GTEST_SKIP() << "no tiles of bf16 here";
   std::mt19937_64 random(1);
-  for (const std::int64_t cols : kCols) {
+  for (const std::int64_t cols : kDepths) {
     for (const std::int64_t groups : {1, 2, 5}) {
-      Problem problem(cols, groups, [&] { return static_cast<float>(random() % 9) - 4; });
-      problem.level[3] = problem.column_level[4] = kInfinity;
-      problem.level[4] = problem.column_level[5] = -kInfinity;
-      problem.bias[3] = problem.column_bias[4] = kInfinity;
+      Bf16TileProblem problem(cols, groups, [&] { return static_cast<float>(random() % 9) - 4; });
+      problem.level[3] = problem.column_level[4] = kFloatInfinity;
+      problem.level[4] = problem.column_level[5] = -kFloatInfinity;
+      problem.bias[3] = problem.column_bias[4] = kFloatInfinity;
       problem.bias[6] = std::numeric_limits<float>::quiet_NaN();  // keeps the row
       for (const bool both : {false, true}) {
         const std::vector<bool> found = problem.run(both);
@@ -162,9 +161,9 @@ TEST(Bf16TileKernel, SumsAreOffByNoMoreThanTheBoundSays) {
   std::mt19937_64 random(2);
   std::normal_distribution<float> normal;
   double worst = 0;
-  for (const std::int64_t cols : kCols) {
+  for (const std::int64_t cols : kDepths) {
     for (const int spread : {0, 8, 30}) {
-      Problem problem(cols, 1, [&] {
+      Bf16TileProblem problem(cols, 1, [&] {
         const auto powers = static_cast<std::uint64_t>(2 * spread + 1);
         const int power = static_cast<int>(random() % powers) - spread;
         return std::bit_cast<float>(
@@ -200,7 +199,7 @@ TEST(Bf16TileKernel, SumsThatVanishOneByOneAreWithinTheBound) {
   if (!has_kernel()) GTEST_SKIP() << "no tiles of bf16 here";
   constexpr std::int64_t kTileValues = kDepthBytes / 2;
   for (const std::int64_t cols : {64, 4096, 16'383, 16'384}) {
-    Problem problem(cols, 1, [] { return 0.0F; });
+    Bf16TileProblem problem(cols, 1, [] { return 0.0F; });
     for (std::int64_t i = 0; i < cols; i += kTileValues) {
       for (std::int64_t query = 0; query < kTileQueries; ++query) {
         problem.queries[static_cast<std::size_t>(query * cols + i)] = 1;

@@ -1,11 +1,11 @@
 // Both filters of bits find every row at or below a threshold, no other, and know its key.
 #include "filter/bits/bit_filter.hpp"
+#include "core/infinity.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -17,8 +17,6 @@
 
 namespace nearfield {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double hamming(MatrixView queries, std::int64_t query, MatrixView base, std::int64_t row) {
   double count = 0;

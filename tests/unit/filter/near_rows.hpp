@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/infinity.hpp"
 #include "core/random.hpp"
 #include "filter/filter.hpp"
 #include "tests/oracle/oracle.hpp"
@@ -43,7 +44,6 @@ struct NearRows {
 
   // Keys that occur, and infinities.
   std::vector<double> any_thresholds(Random& random) const {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     std::vector<double> thresholds;
     for (std::int64_t query = 0; query < queries; ++query) {
       const double one = key(query, random.below(rows));

@@ -15,7 +15,7 @@
 namespace nearfield {
 namespace {
 
-struct Problem {
+struct RoundedProblem {
   Metric metric;
   Matrix queries;
   Matrix base;
@@ -23,7 +23,7 @@ struct Problem {
 };
 
 // How many rows at or below a threshold there were.
-std::int64_t expect_all_near(const Problem& problem, Isa isa, Random& random) {
+std::int64_t expect_all_near(const RoundedProblem& problem, Isa isa, Random& random) {
   const Context context;
   Monitor monitor(context, 1);
   const TileKernel& kernel = tile_kernel(isa);
@@ -57,9 +57,9 @@ TEST(RoundedFilter, DropsNothingThatIsNear) {
       for (const data::Kind kind : data::kinds()) {
         for (const std::int64_t cols : {1, 19, 64, 100}) {
           const auto seed = static_cast<std::uint64_t>(random.below(100));
-          Problem problem{metric, data::make_matrix({kind, dtype, 40, cols, seed}),
-                          data::make_matrix({kind, dtype, 70, cols, seed + 1}),
-                          *choose_rounding(metric, dtype, dtype, cols, default_isa())};
+          RoundedProblem problem{metric, data::make_matrix({kind, dtype, 40, cols, seed}),
+                                 data::make_matrix({kind, dtype, 70, cols, seed + 1}),
+                                 *choose_rounding(metric, dtype, dtype, cols, default_isa())};
           spoil(problem.rounding, problem.base, random);
           SCOPED_TRACE(fmt::format("{} {} {} {} columns, step {}", to_string(metric),
                                    to_string(dtype), data::to_string(kind), cols,
@@ -88,7 +88,7 @@ TEST(RoundedFilter, KeepsRowsThatTheStepIsFarTooSmallFor) {
     const Context context;
     fit_rounding(rounding, base.view().slice(0, 100), Monitor(context, 1));
     EXPECT_EQ(rounding.step, kLeastStep);
-    Problem problem{metric, Matrix(queries.view().dtype(), 0, 8), Matrix(), rounding};
+    RoundedProblem problem{metric, Matrix(queries.view().dtype(), 0, 8), Matrix(), rounding};
     problem.queries = std::move(queries);
     problem.base = std::move(base);
     for (const Isa isa : available_isas()) {

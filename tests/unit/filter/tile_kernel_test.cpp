@@ -3,23 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "core/aligned_array.hpp"
 #include "core/checked.hpp"
+#include "core/infinity.hpp"
 #include "tests/oracle/data.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 // Random bytes, the extremes often among them, and what is expected of them.
-struct Problem {
-  Problem(std::int64_t cols, std::int64_t groups, std::uint64_t seed)
+struct TileProblem {
+  TileProblem(std::int64_t cols, std::int64_t groups, std::uint64_t seed)
       : cols(cols), groups(groups), used(1 + static_cast<std::int64_t>(seed % 32)), random(seed) {
     queries.resize(static_cast<std::size_t>(kTileQueries * cols));
     rows.resize(static_cast<std::size_t>(groups * kGroupRows * cols));
@@ -48,8 +46,8 @@ struct Problem {
       column_level[5] = 1 << 29;
       column_level[6] = -(1 << 29);
     }
-    level[3] = kInfinity;
-    level[4] = -kInfinity;
+    level[3] = kFloatInfinity;
+    level[4] = -kFloatInfinity;
   }
 
   std::int8_t any_byte() {
@@ -92,7 +90,7 @@ struct Problem {
 
 // The problem as a kernel reads it; what lies behind a row's values is 0x55.
 struct Packed {
-  Packed(const Problem& problem, const TileKernel& kernel)
+  Packed(const TileProblem& problem, const TileKernel& kernel)
       : depth(divide_up(problem.cols, 4)),
         stride(round_up(problem.cols, kDepthBytes) * (kernel.form == QueryForm::words ? 2 : 1)),
         queries(kTileQueries * stride),
@@ -135,7 +133,7 @@ struct Packed {
   AlignedArray<std::int32_t> bias;
 };
 
-void expect_the_definition(const Problem& problem, Isa isa) {
+void expect_the_definition(const TileProblem& problem, Isa isa) {
   const TileKernel& kernel = tile_kernel(isa);
   Packed packed(problem, kernel);
   const std::int64_t room = problem.groups * kGroupRows + 32;
@@ -179,8 +177,8 @@ TEST(TileKernel, FindsWhatItsDefinitionSays) {
   for (const Isa isa : available_isas()) {
     for (const std::int64_t cols : {1, 3, 4, 5, 17, 63, 64, 65, 128, 200, 777}) {
       for (const std::int64_t groups : {1, 2, 5}) {
-        expect_the_definition(Problem(cols, groups, static_cast<std::uint64_t>(cols * 10 + groups)),
-                              isa);
+        expect_the_definition(
+            TileProblem(cols, groups, static_cast<std::uint64_t>(cols * 10 + groups)), isa);
       }
     }
   }
@@ -189,7 +187,7 @@ TEST(TileKernel, FindsWhatItsDefinitionSays) {
 // What rows that are never or always found have, beside the least and the largest thresholds.
 TEST(TileKernel, TheLargestBiasesDoNotOverflow) {
   for (const std::uint64_t seed : {2U, 3U}) {
-    Problem problem(40, 2, seed);
+    TileProblem problem(40, 2, seed);
     problem.used = kTileQueries;
     for (std::size_t row = 0; row < problem.bias.size(); ++row) {
       if (row % 3 == 0) problem.bias[row] = kLargestProduct;
@@ -208,7 +206,7 @@ TEST(TileKernel, TheLargestBiasesDoNotOverflow) {
 
 TEST(TileKernel, TheLargestSumsDoNotOverflow) {
   constexpr std::int64_t kMostCols = 16'384;
-  Problem problem(kMostCols, 1, 1);
+  TileProblem problem(kMostCols, 1, 1);
   std::fill(problem.queries.begin(), problem.queries.end(), std::int8_t{-128});
   std::fill(problem.rows.begin(), problem.rows.end(), std::int8_t{-128});
   for (const Isa isa : available_isas()) expect_the_definition(problem, isa);

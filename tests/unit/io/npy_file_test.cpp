@@ -48,13 +48,13 @@ std::string npy_bytes(const std::string& descr, const std::string& shape, std::s
   return header_bytes(dictionary(descr, shape)) + test::payload_bytes(payload);
 }
 
-struct TypeCase {
+struct NpyTypeCase {
   DType dtype;
   std::string descr;
   std::int64_t bits = 0;  // FileOptions::bits to read it back with
 };
 
-class NpyFileTypes : public testing::TestWithParam<TypeCase> {};
+class NpyFileTypes : public testing::TestWithParam<NpyTypeCase> {};
 
 TEST_P(NpyFileTypes, RoundTripsDenseAndPadded) {
   const TempFolder folder;
@@ -89,14 +89,12 @@ TEST_P(NpyFileTypes, EmptyRoundTrips) {
   EXPECT_EQ(read_matrix(folder.path("a.npy"), {bits}).rows(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, NpyFileTypes,
-                         testing::Values(TypeCase{DType::f64, "<f8"}, TypeCase{DType::f32, "<f4"},
-                                         TypeCase{DType::f16, "<f2"}, TypeCase{DType::u8, "|u1"},
-                                         TypeCase{DType::i8, "|i1"},
-                                         TypeCase{DType::bits, "|u1", 100}),
-                         [](const auto& param_info) {
-                           return std::string(to_string(param_info.param.dtype));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, NpyFileTypes,
+    testing::Values(NpyTypeCase{DType::f64, "<f8"}, NpyTypeCase{DType::f32, "<f4"},
+                    NpyTypeCase{DType::f16, "<f2"}, NpyTypeCase{DType::u8, "|u1"},
+                    NpyTypeCase{DType::i8, "|i1"}, NpyTypeCase{DType::bits, "|u1", 100}),
+    [](const auto& param_info) { return std::string(to_string(param_info.param.dtype)); });
 
 TEST(NpyFile, MappingOutlivesTheName) {
   const TempFolder folder;

@@ -37,14 +37,14 @@ std::string vecs_bytes(std::size_t rows, std::int32_t count, std::size_t value_b
   return bytes;
 }
 
-struct TypeCase {
+struct VecsTypeCase {
   DType dtype;
   std::string ending;
   std::int64_t cols;
   std::int64_t bits = 0;  // FileOptions::bits to read it back with
 };
 
-class VecsFileTypes : public testing::TestWithParam<TypeCase> {};
+class VecsFileTypes : public testing::TestWithParam<VecsTypeCase> {};
 
 // 9,000 rows: several pieces, and at their ends rows whose memory has no room for the count.
 TEST_P(VecsFileTypes, RoundTripsDenseAndPadded) {
@@ -80,11 +80,11 @@ TEST_P(VecsFileTypes, EmptyHasNoColumns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, VecsFileTypes,
-                         testing::Values(TypeCase{DType::f32, ".fvecs", 13},
-                                         TypeCase{DType::f32, ".fvecs", 16},
-                                         TypeCase{DType::u8, ".bvecs", 128},
-                                         TypeCase{DType::u8, ".bvecs", 1},
-                                         TypeCase{DType::bits, ".bvecs", 100, 100}),
+                         testing::Values(VecsTypeCase{DType::f32, ".fvecs", 13},
+                                         VecsTypeCase{DType::f32, ".fvecs", 16},
+                                         VecsTypeCase{DType::u8, ".bvecs", 128},
+                                         VecsTypeCase{DType::u8, ".bvecs", 1},
+                                         VecsTypeCase{DType::bits, ".bvecs", 100, 100}),
                          [](const auto& param_info) {
                            return std::string(to_string(param_info.param.dtype)) + "x" +
                                   std::to_string(param_info.param.cols);

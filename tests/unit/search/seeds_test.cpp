@@ -14,14 +14,14 @@ namespace nearfield {
 namespace {
 
 constexpr std::int64_t kQueries = 40;
-constexpr std::int64_t kRows = 31 * 500;
+constexpr std::int64_t kSeedRows = 31 * 500;
 
 Matrix rows_of(DType dtype, std::int64_t rows, std::uint64_t seed) {
   return data::make_matrix({data::Kind::gaussian, dtype, rows, 24, seed});
 }
 
 TEST(Seeds, AreTakenWhereTheySaveSomething) {
-  const Matrix rows = rows_of(DType::u8, kRows, 1);
+  const Matrix rows = rows_of(DType::u8, kSeedRows, 1);
   EXPECT_FALSE(choose_sampling(rows, {}, 0));
   EXPECT_FALSE(choose_sampling(rows, {}, 10));   // the sample's rank would be nearly as large
   EXPECT_FALSE(choose_sampling(rows, {}, 600));  // more than are sampled
@@ -35,12 +35,12 @@ TEST(Seeds, AreTakenWhereTheySaveSomething) {
 
 TEST(Seeds, SaveWhatWouldBeKeptOnTheWay) {
   for (const DType dtype : {DType::u8, DType::f32}) {
-    const Matrix rows = rows_of(dtype, kRows, 1);
+    const Matrix rows = rows_of(dtype, kSeedRows, 1);
     const Matrix queries = rows_of(dtype, kQueries, 2);
     const KnnOptions options{.k = 150};
     const Neighbors found = knn(queries, rows, options);
     EXPECT_EQ(oracle::difference(found, oracle::knn(queries, rows, options)), "");
-    EXPECT_EQ(found.stats.pairs_considered, kQueries * kRows);
+    EXPECT_EQ(found.stats.pairs_considered, kQueries * kSeedRows);
     const Neighbors without = knn(queries, rows, options, {.memory_limit = 1 << 30});
     EXPECT_LT(found.stats.pairs_verified, without.stats.pairs_verified * 9 / 10)
         << to_string(dtype);
@@ -48,22 +48,22 @@ TEST(Seeds, SaveWhatWouldBeKeptOnTheWay) {
 }
 
 TEST(Seeds, OfRowsThatMayBeFound) {
-  const Matrix rows = rows_of(DType::f32, kRows, 1);
+  const Matrix rows = rows_of(DType::f32, kSeedRows, 1);
   const Matrix queries = rows_of(DType::f32, kQueries, 2);
-  const data::RowChoice half(RowFilter::Kind::bitset, kRows, 3);
+  const data::RowChoice half(RowFilter::Kind::bitset, kSeedRows, 3);
   const KnnOptions options{.k = 150, .filter = half.filter()};
   const Neighbors found = knn(queries, rows, options);
   EXPECT_EQ(oracle::difference(found, oracle::knn(queries, rows, options)), "");
   const Neighbors without = knn(queries, rows, options, {.memory_limit = 1 << 30});
   EXPECT_LT(found.stats.pairs_verified, without.stats.pairs_verified * 9 / 10);
-  const data::RowChoice list(RowFilter::Kind::list, kRows, 3);
+  const data::RowChoice list(RowFilter::Kind::list, kSeedRows, 3);
   EXPECT_FALSE(choose_sampling(rows, list.filter(), 150));
 }
 
 // Those that are sampled are near and all others far, so that every guess is too low.
 TEST(Seeds, ThatMislead) {
   const Matrix queries = rows_of(DType::u8, kQueries, 2);
-  Matrix rows = rows_of(DType::u8, kRows, 1);
+  Matrix rows = rows_of(DType::u8, kSeedRows, 1);
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
     if (row % 31 != 0) {
       std::memset(rows.row(row), 200 + static_cast<int>(row % 50), 24);
@@ -82,9 +82,9 @@ TEST(Seeds, ThatMislead) {
 // Of 25 rows the product overflows, so that their keys and the guess are -infinity, and 25 are too
 // few.
 TEST(Seeds, ThatAreInfinite) {
-  Matrix rows(DType::f64, kRows, 2);
+  Matrix rows(DType::f64, kSeedRows, 2);
   Matrix queries(DType::f64, kQueries, 2);
-  for (std::int64_t row = 0; row < kRows; ++row) {
+  for (std::int64_t row = 0; row < kSeedRows; ++row) {
     const double value = row % (31 * 20) == 0 ? 1e200 : static_cast<double>(row % 97) * 1e90;
     std::memcpy(rows.row(row), &value, sizeof(value));
   }
@@ -98,7 +98,8 @@ TEST(Seeds, ThatAreInfinite) {
 }
 
 TEST(Seeds, OfQueriesAndRowsThatAreNotFinite) {
-  const Matrix rows = data::make_matrix({data::Kind::with_non_finite, DType::f32, kRows, 24, 1});
+  const Matrix rows =
+      data::make_matrix({data::Kind::with_non_finite, DType::f32, kSeedRows, 24, 1});
   const Matrix queries =
       data::make_matrix({data::Kind::with_non_finite, DType::f32, kQueries, 24, 3});
   for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product, Metric::cosine}) {

@@ -14,7 +14,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kMaxId = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostId = std::numeric_limits<std::int64_t>::max();
 
 template <class T>
 void expect_sorted(std::vector<Neighbor> pairs) {
@@ -65,9 +65,10 @@ TEST(SortItems, RisingAndFalling) {
 TEST(SortItems, EqualKeysWithIdsFromAllOverTheRange) {
   Random random(4);
   std::vector<Neighbor> pairs;
-  for (std::int64_t i = 0; i < 1'000; ++i) pairs.push_back({1, random.below(kMaxId) - kMaxId / 2});
-  pairs.push_back({-0.0, kMaxId});
-  pairs.push_back({0.0, -kMaxId - 1});
+  for (std::int64_t i = 0; i < 1'000; ++i)
+    pairs.push_back({1, random.below(kMostId) - kMostId / 2});
+  pairs.push_back({-0.0, kMostId});
+  pairs.push_back({0.0, -kMostId - 1});
   expect_sorted<float>(pairs);
   for (Neighbor& pair : pairs) pair.id %= 200;
   expect_sorted<float>(pairs);

@@ -14,10 +14,10 @@ namespace nearfield {
 namespace {
 
 // Of `count` values, the i-th.
-using Make = std::function<double(std::int64_t i, std::int64_t count)>;
+using MakeValue = std::function<double(std::int64_t i, std::int64_t count)>;
 
 // What misleads a sample, fills the range or has no k-th value at all.
-const Make kShapes[] = {
+const MakeValue kValueShapes[] = {
     [](std::int64_t i, std::int64_t) { return static_cast<double>(i); },
     [](std::int64_t i, std::int64_t count) { return static_cast<double>(count - i); },
     [](std::int64_t, std::int64_t) { return 4.0; },
@@ -75,7 +75,7 @@ void expect_exact(const std::vector<T>& values, bool largest, Isa isa) {
 
 template <class T>
 void expect_exact_of_every_shape(std::int64_t count) {
-  for (const Make& make : kShapes) {
+  for (const MakeValue& make : kValueShapes) {
     std::vector<T> values;
     for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<T>(make(i, count)));
     for (const Isa isa : available_isas()) {
