@@ -13,6 +13,9 @@ struct DefaultChoice {
   std::int64_t most_fused_k = 64;
   std::int64_t least_fused_queries = 8000;
 
+  // Of fewer columns, keys cost little more than what proves that they are not needed.
+  std::int64_t least_half_cols = 33;
+
   // Selections: up to the first bits, up to the second bits in global memory.
   std::int64_t most_bits_k = 2048;
   std::int64_t most_bits_in_memory_k = 4096;

@@ -11,6 +11,7 @@
 #include <nearfield/context.hpp>
 #include <nearfield/metric.hpp>
 
+#include "device/default_choice.hpp"
 #include "filter/filter_maker.hpp"
 
 namespace nearfield {
@@ -34,9 +35,11 @@ struct DeviceSearch {
   std::int64_t row_count;
   // Of any rows, only the first so many by key and number can be found; 0: others too.
   std::int64_t first_of_any;
-  int threads;                              // at most so many ask the filter at once
-  std::int64_t most_found;                  // pairs of a block, for which the host has memory
-  std::optional<DeviceMethod> method = {};  // one that applies; empty: the fastest
+  int threads;              // at most so many ask the filter at once
+  std::int64_t most_found;  // pairs of a block, for which the host has memory
+  // Empty, or one that does not apply: the fastest.
+  std::optional<DeviceMethod> method = {};
+  std::int64_t least_half_cols = kDefaultChoice.least_half_cols;
 };
 
 // Of the host, for a pair that is found: as the device listed it, and put in order.
@@ -56,15 +59,6 @@ struct DeviceRoom {
 
 // Those that find what is searched: at least one.
 std::vector<DeviceMethod> device_methods(const DeviceSearch& search);
-
-// What a search there uses that is not told otherwise. Tests change it between searches.
-struct DeviceTuning {
-  // Empty: the one that is taken to be the fastest; as is one that does not apply.
-  std::optional<DeviceMethod> method;
-  // Of fewer columns, keys cost little more than what proves that they are not needed.
-  std::int64_t least_half_cols = 33;
-};
-DeviceTuning& device_tuning();
 
 class DeviceFilterMaker : public FilterMaker {
  public:

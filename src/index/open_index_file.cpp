@@ -161,7 +161,7 @@ class Opening {
     return StoredPacked{spec.metric, *std::move(rounding), tensors};
   }
 
-  void read_fit(Rounding& rounding) const {
+  void read_fit(BaseRounding& rounding) const {
     const auto centre = values<float>(kCentre, TensorType::f32, {rounding.cols});
     for (const float value : centre) {
       if (!(std::abs(value) < kMostOfACentre)) reject("'{}' holds {}", kCentre, value);

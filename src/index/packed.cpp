@@ -33,7 +33,7 @@ std::int64_t pack_bytes(const IndexSpec& spec, std::int64_t rows, int threads) {
 
 SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows) {
   const Isa isa = isa_of({});
-  Rounding rounding = stored.rounding;
+  BaseRounding rounding = stored.rounding;
   rounding.isa = isa;
   RoundedRows rounded(rounding, tile_kernel(isa).form, rows, stored.tensors);
   return std::make_shared<const PreparedBase>(

@@ -16,7 +16,7 @@ using SharedPacked = std::shared_ptr<const PreparedBase>;
 // As a file holds them.
 struct StoredPacked {
   MetricSpec metric;
-  Rounding rounding;
+  BaseRounding rounding;
   RoundedTensors tensors;
 };
 

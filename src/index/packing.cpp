@@ -25,11 +25,11 @@ std::int64_t piece_rows(std::int64_t row_size, std::int64_t rows) {
 }
 
 // As the largest part is rounded, or by a sample of it.
-void fit(Rounding& rounding, std::span<const PartView> parts, const Monitor& monitor) {
+void fit(BaseRounding& rounding, std::span<const PartView> parts, const Monitor& monitor) {
   if (parts.empty())
     return rounding.centre_on(std::vector<float>(static_cast<std::size_t>(rounding.cols)));
   const PartView& largest = *std::ranges::max_element(parts, {}, &PartView::count);
-  const Rounding* const known =
+  const BaseRounding* const known =
       largest.packed != nullptr ? &largest.packed->rounding : largest.part->stored_rounding();
   if (known != nullptr) {
     const Isa isa = rounding.isa;
@@ -68,7 +68,8 @@ std::int64_t Packing::bytes_for(const IndexSpec& spec, std::int64_t rows, int th
          prepared_bytes(piece, spec.cols, threads);
 }
 
-Packing::Packing(Rounding rounding, std::span<const PartView> parts, int threads, Monitor& monitor)
+Packing::Packing(BaseRounding rounding, std::span<const PartView> parts, int threads,
+                 Monitor& monitor)
     : rounding_(std::move(rounding)), parts_(parts), threads_(threads), monitor_(monitor) {
   const std::int64_t groups = divide_up(live_rows(parts), kGroupRows);
   bias_.reserve(static_cast<std::size_t>(groups * kGroupRows));

@@ -35,10 +35,10 @@ class Packing {
  private:
   using Use = std::function<void(const RoundedRows& piece)>;
 
-  Packing(Rounding rounding, std::span<const PartView> parts, int threads, Monitor& monitor);
+  Packing(BaseRounding rounding, std::span<const PartView> parts, int threads, Monitor& monitor);
   void for_each_piece(const Use& use) const;
 
-  Rounding rounding_;
+  BaseRounding rounding_;
   std::span<const PartView> parts_;
   int threads_;
   Monitor& monitor_;

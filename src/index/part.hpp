@@ -60,7 +60,7 @@ class Part {
   std::int64_t bytes() const;
 
   // How its file rounds them; null if it does not.
-  const Rounding* stored_rounding() const { return stored_ ? &stored_->rounding : nullptr; }
+  const BaseRounding* stored_rounding() const { return stored_ ? &stored_->rounding : nullptr; }
   // What the file holds of all its rows, made ready when it is first asked for; null if nothing.
   SharedPacked stored_packed() const;
 

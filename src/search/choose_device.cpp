@@ -113,7 +113,8 @@ class DeviceChoice {
             .first_of_any = shape_.first_of_any,
             .threads = threads,
             .most_found = most_found(threads),
-            .method = tuning_.device.method};
+            .method = tuning_.device.method,
+            .least_half_cols = tuning_.device.least_half_cols};
   }
 
   // An eighth of the limit: with what else a block takes, less than the quarter that blocks may.

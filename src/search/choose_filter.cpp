@@ -161,7 +161,7 @@ class FilterChoice {
   std::unique_ptr<FilterMaker> kept(const PreparedBase& prepared) {
     if (prepared.rounding.lossless && input_.queries.dtype() != input_.base.dtype()) return nullptr;
     if (!takes(kept_shape(shape_, tile_kernel(isa_), tuning_.tiles), 1)) return nullptr;
-    Rounding rounding = prepared.rounding;
+    BaseRounding rounding = prepared.rounding;
     rounding.queries = input_.queries.dtype();
     return std::make_unique<RoundedFilterMaker>(std::move(rounding), tile_kernel(isa_),
                                                 prepared.rows);

@@ -6,6 +6,7 @@
 
 #include <nearfield/stats.hpp>
 
+#include "device/default_choice.hpp"
 #include "filter/device_filter.hpp"
 
 namespace nearfield {
@@ -42,8 +43,9 @@ struct BitTuning {
 
 // Of a search on a device, where it is not to be the fastest: `nearfield tune` tries them all.
 struct DeviceSearchTuning {
-  std::optional<DeviceMethod> method = {};
+  std::optional<DeviceMethod> method = {};       // as none where it does not apply
   std::optional<std::int64_t> query_batch = {};  // of a block
+  std::int64_t least_half_cols = kDefaultChoice.least_half_cols;
 };
 
 // Measured on two cores of a 5th-generation Xeon (48 KiB L1, 2 MiB L2), 100,000 x 128 f32.

@@ -15,7 +15,7 @@ namespace nearfield {
 struct PreparedBase {
   MetricSpec metric;
   Isa isa;
-  Rounding rounding;
+  BaseRounding rounding;
   RoundedRows rows;
 };
 

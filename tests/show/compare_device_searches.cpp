@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <nearfield/nearfield.hpp>
 
-#include "filter/device_filter.hpp"
+#include "search/plan.hpp"
 #include "tests/oracle/data.hpp"
 
 namespace nearfield {
@@ -52,7 +52,7 @@ class Comparison {
  public:
   explicit Comparison(std::string device) { device_.device = std::move(device); }
 
-  // The k nearest three times, and of the other searches one.
+  // The k nearest four times, and of the other searches one.
   void run(const Setting& setting) {
     // More rows than are looked at before there are thresholds; where memory is short, in chunks.
     base_ = data::make_matrix({setting.kind, setting.dtype, kRows, setting.cols, 2});
@@ -61,13 +61,15 @@ class Comparison {
     device_.device_memory_limit.reset();
     if (settings_ % 3 == 0) device_.device_memory_limit = 256 << 10;
     device_.threads = static_cast<int>(settings_ % 2);  // one, or all
-    device_tuning().least_half_cols = 1;                // by products, wherever they apply
-    for (const std::int64_t k : {1, 10, 300}) {
-      device_tuning().method = kMethods.at(static_cast<std::size_t>(searches_++) % kMethods.size());
+    default_tuning().device.least_half_cols = 1;        // by products, wherever they apply
+    for (const std::int64_t k : {1, 2, 10, 300}) {
+      // Another one for each k, and for the same k from setting to setting.
+      const auto turn = static_cast<std::size_t>(searches_++ + settings_);
+      default_tuning().device.method = kMethods.at(turn % kMethods.size());
       compare("knn", setting,
               [&](const Context& c) { return knn(queries_, base_, knn_of(setting, k), c); });
     }
-    device_tuning().method.reset();
+    default_tuning().device.method.reset();
     run_another(setting, settings_++ % 5);
   }
 

@@ -151,7 +151,7 @@ Matrix matrix_of(const FillRow& fill, std::int64_t rows, std::int64_t cols, std:
 }
 
 double predicted_gain(const Input& input, Metric metric) {
-  Rounding rounding =
+  BaseRounding rounding =
       *choose_rounding(metric, DType::f32, DType::f32, input.base.cols(), default_isa());
   const Context context;
   const Monitor monitor(context, 1);

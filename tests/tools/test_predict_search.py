@@ -47,7 +47,7 @@ class OfTheSources(unittest.TestCase):
                 (tool.PAIR_BYTES, "src/distance/gpu/pair_list.hpp", "kPairBytes = "),
                 (tool.MANY_PARTS, ROW_PARTS, "kManyBlocks = "),
                 (tool.LEAST_PART, ROW_PARTS, "kLeastPartRows = "),
-                (tool.LEAST_HALF_COLS, "src/filter/device_filter.hpp", "least_half_cols = "),
+                (tool.LEAST_HALF_COLS, "src/device/default_choice.hpp", "least_half_cols = "),
                 (tool.ONE_OF, SEEDS, "kOneOf = "),
                 (tool.SAMPLE_DEVIATIONS, SEEDS, "kDeviations = "),
                 (tool.SAMPLE_RANKS, SEEDS, "kMoreRanks = "),

@@ -14,7 +14,7 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 // Every k of every number of columns.
-struct Grid {
+struct SearchGrid {
   std::int64_t queries;
   std::int64_t rows;
   Numbers cols;
@@ -22,14 +22,14 @@ struct Grid {
 };
 
 // Vectors and tables are cut where they are made; of a row, the host has the vector some times.
-std::int64_t fitting_rows(Measuring& measuring, const Grid& grid) {
+std::int64_t fitting_rows(Measuring& measuring, const SearchGrid& grid) {
   const std::int64_t widest = 4 * *std::max_element(grid.cols.begin(), grid.cols.end());
   return measuring.fitting("rows", grid.rows, widest, 4 * widest);
 }
 
 // make: the contenders of a search and a k. False where time was over before the end.
 template <class Make>
-bool measure_grid(Measuring& measuring, const Grid& grid, const Make& make) {
+bool measure_grid(Measuring& measuring, const SearchGrid& grid, const Make& make) {
   const std::int64_t rows = fitting_rows(measuring, grid);
   for (const std::int64_t cols : grid.cols) {
     std::optional<Search> search;
@@ -65,7 +65,7 @@ Contenders one_and_two(const Measuring& measuring, const Search& search, const H
   return contenders;
 }
 
-Grid fused_grid(Size size) {
+SearchGrid fused_grid(Size size) {
   switch (size) {
     case Size::tiny:
       return {8, 512, {16}, {8}};
@@ -93,7 +93,7 @@ QueriesGrid queries_grid(Size size) {
   }
 }
 
-Grid search_grid(Size size) {
+SearchGrid search_grid(Size size) {
   switch (size) {
     case Size::tiny:
       return {8, 512, {16}, {8}};
@@ -104,7 +104,7 @@ Grid search_grid(Size size) {
   }
 }
 
-Grid speed_up_grid(Size size) {
+SearchGrid speed_up_grid(Size size) {
   switch (size) {
     case Size::tiny:
       return {8, 512, {16}, {8}};

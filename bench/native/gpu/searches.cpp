@@ -10,7 +10,7 @@
 #include <nearfield/pairwise.hpp>
 
 #include "bench/native/gpu/uniform.hpp"
-#include "filter/device_filter.hpp"
+#include "search/plan.hpp"
 
 namespace nearfield::bench {
 namespace {
@@ -39,15 +39,15 @@ const Method* method_named(std::string_view name) {
 // As long as a search runs. Null: as the search chooses.
 class Forced {
  public:
-  explicit Forced(const Method* method) : before_(device_tuning()) {
-    if (method != nullptr) device_tuning().method = method->method;
+  explicit Forced(const Method* method) : before_(default_tuning()) {
+    if (method != nullptr) default_tuning().device.method = method->method;
   }
-  ~Forced() { device_tuning() = before_; }
+  ~Forced() { default_tuning() = before_; }
   Forced(const Forced&) = delete;
   Forced& operator=(const Forced&) = delete;
 
  private:
-  const DeviceTuning before_;
+  const Tuning before_;
 };
 
 void check_plan(const std::string& series, const Plan& plan, const std::string& device,

@@ -19,13 +19,13 @@ constexpr std::int64_t kInBuffer = kItemBytes;
 constexpr std::int64_t kInAll = 4 + 3 * kItemBytes;
 
 // As many distances of each number of rows, so that more rows have fewer queries.
-struct Grid {
+struct SelectionGrid {
   std::int64_t distances;
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> ks;  // ascending; large: hundredths
 };
 
-Grid grid_of(Size size, Selecting selecting) {
+SelectionGrid grid_of(Size size, Selecting selecting) {
   const bool small = selecting == Selecting::small;
   using Numbers = std::vector<std::int64_t>;
   switch (size) {
@@ -59,7 +59,7 @@ Contenders selectors(const Distances& distances, std::int64_t k, Selecting selec
 }
 
 void measure(Measuring& measuring, Selecting selecting) {
-  const Grid grid = grid_of(measuring.size(), selecting);
+  const SelectionGrid grid = grid_of(measuring.size(), selecting);
   const std::int64_t all = measuring.fitting("distances", grid.distances, kInBuffer, kInAll);
   for (const std::int64_t rows : grid.rows) {
     const std::int64_t queries = std::max<std::int64_t>(all / rows, 1);

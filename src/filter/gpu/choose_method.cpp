@@ -18,7 +18,7 @@ DeviceMethod method_by_rule(const DeviceSearch& search, std::span<const DeviceMe
   const DefaultChoice& rules = kDefaultChoice;
   if (applies(DeviceMethod::two_bytes)) return DeviceMethod::two_bytes;
   if (applies(DeviceMethod::bytes)) return DeviceMethod::bytes;
-  if (applies(DeviceMethod::halves) && search.cols >= device_tuning().least_half_cols) {
+  if (applies(DeviceMethod::halves) && search.cols >= search.least_half_cols) {
     return DeviceMethod::halves;
   }
   const bool fused = applies(DeviceMethod::fused) && search.cols <= rules.most_fused_cols &&
@@ -31,7 +31,7 @@ DeviceMethod method_by_rule(const DeviceSearch& search, std::span<const DeviceMe
 
 DeviceMethod choose_method(const gpu::Facts& facts, const DeviceSearch& search,
                            std::span<const DeviceMethod> candidates) {
-  if (search.method) return *search.method;
+  if (search.method && std::ranges::count(candidates, *search.method) > 0) return *search.method;
   if (const TuningInUse tuning = tuning_of(facts.name, facts.driver); tuning.table != nullptr) {
     std::vector<std::string_view> names;
     for (const DeviceMethod method : candidates) names.push_back(to_string(method));

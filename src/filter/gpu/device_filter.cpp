@@ -308,15 +308,8 @@ DeviceRoom room_of(const gpu::Device& device, const PairFinder& finder, const De
   return room;
 }
 
-DeviceMethod method_of(const gpu::Device& device, const DeviceSearch& search) {
-  const std::vector<DeviceMethod> all = device_methods(search);
-  const std::optional<DeviceMethod> forced = device_tuning().method;
-  if (forced && std::ranges::count(all, *forced) > 0) return *forced;
-  return choose_method(device.facts(), search, all);
-}
-
 std::unique_ptr<PairFinder> make_finder(gpu::Device& device, const DeviceSearch& search) {
-  const DeviceMethod method = method_of(device, search);
+  const DeviceMethod method = choose_method(device.facts(), search, device_methods(search));
   switch (method) {
     case DeviceMethod::halves:
       return std::make_unique<HalfFinder>(device, search);
@@ -434,11 +427,6 @@ class Maker final : public DeviceFilterMaker {
 };
 
 }  // namespace
-
-DeviceTuning& device_tuning() {
-  static DeviceTuning tuning;
-  return tuning;
-}
 
 std::string_view to_string(DeviceMethod method) {
   constexpr std::array<std::string_view, 5> kNames = {"keys", "fused", "halves", "bytes",

@@ -13,7 +13,7 @@ class Bf16Filter final : public TwoSidedFilter {
  public:
   // Looks at all of them. Its blocks have at most kMostTileRows rows and begin at a multiple of
   // kGroupRows behind the first row.
-  Bf16Filter(const Rounding& rounding, Bf16TileKernel kernel, const Bf16Queries& queries,
+  Bf16Filter(const BaseRounding& rounding, Bf16TileKernel kernel, const Bf16Queries& queries,
              const Bf16Rows& rows)
       : rounding_(rounding), kernel_(kernel), queries_(queries), rows_(rows) {}
 
@@ -45,7 +45,7 @@ class Bf16Filter final : public TwoSidedFilter {
   Bound distance_bound(const Bf16Vector& query, double threshold) const;
   Bound product_bound(const Bf16Vector& query, double threshold) const;
 
-  const Rounding& rounding_;
+  const BaseRounding& rounding_;
   Bf16TileKernel kernel_;
   const Bf16Queries& queries_;
   const Bf16Rows& rows_;

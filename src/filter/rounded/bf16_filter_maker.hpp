@@ -10,7 +10,7 @@ namespace nearfield {
 class Bf16FilterMaker final : public FilterMaker {
  public:
   // Of a rounding that is fitted.
-  Bf16FilterMaker(Rounding rounding, Bf16TileKernel kernel)
+  Bf16FilterMaker(BaseRounding rounding, Bf16TileKernel kernel)
       : rounding_(std::move(rounding)), kernel_(kernel) {}
 
   void take_queries(const Piece& queries, const Piece& rows, int threads,
@@ -19,7 +19,7 @@ class Bf16FilterMaker final : public FilterMaker {
   std::string name() const override { return Bf16Filter::kName; }
 
  private:
-  Rounding rounding_;
+  BaseRounding rounding_;
   Bf16TileKernel kernel_;
   std::optional<Bf16Queries> queries_;
   std::optional<Bf16Rows> rows_;

@@ -78,7 +78,7 @@ struct Sampled {
 // Usual vectors as they are compared, and what they lose.
 class Sample {
  public:
-  Sample(const Rounding& rounding, std::int64_t most)
+  Sample(const BaseRounding& rounding, std::int64_t most)
       : rounding_(rounding),
         vector_(rounding),
         bytes_(static_cast<std::size_t>(rounding.cols)),
@@ -141,7 +141,7 @@ class Sample {
     sampled.bytes = {bytes.loss * step, bytes.length * step};
   }
 
-  const Rounding& rounding_;
+  const BaseRounding& rounding_;
   LoadedVector vector_;
   std::vector<std::int8_t> bytes_;
   std::vector<std::uint16_t> bf16_;
@@ -184,7 +184,7 @@ struct Survivors {
 // The key of each row, as a bound sees it: a distance or a product. A row that has the number of
 // the query is the query itself where rows are searched for each other, and elsewhere one of many:
 // it is left out.
-void find_keys(const Rounding& rounding, const Sample& queries, std::size_t query,
+void find_keys(const BaseRounding& rounding, const Sample& queries, std::size_t query,
                const Sample& rows, std::vector<double>& keys) {
   const auto cols = static_cast<std::size_t>(rounding.cols);
   const RoundingKernel& kernel = rounding_kernel(rounding.isa);
@@ -202,7 +202,7 @@ void find_keys(const Rounding& rounding, const Sample& queries, std::size_t quer
 
 // Those of the threshold halfway: what bounds let through hardly depends on when that is. What is
 // below the threshold does, and so it is taken on average.
-Survivors survivors_of(const Rounding& rounding, const Sample& queries, const Sample& rows,
+Survivors survivors_of(const BaseRounding& rounding, const Sample& queries, const Sample& rows,
                        const Shares& shares) {
   Survivors survivors;
   std::vector<double> keys(rows.vectors.size());
@@ -246,7 +246,7 @@ std::int64_t bf16_gain_bytes(std::int64_t cols) {
   return (most_sample_rows(cols) + kSample.queries) * of_a_vector + 2 * of_a_sample;
 }
 
-double bf16_gain(const Rounding& rounding, const Piece& queries, const Piece& rows,
+double bf16_gain(const BaseRounding& rounding, const Piece& queries, const Piece& rows,
                  const Sought& sought, const Monitor& monitor) {
   const std::int64_t wanted =
       std::min(std::max(rows.view.rows() / kSample.of_the_rows, kSample.usual_rows),

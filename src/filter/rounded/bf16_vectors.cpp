@@ -15,14 +15,14 @@ constexpr std::int64_t kValueBytes = sizeof(std::uint16_t);
 // Added to losses: more than 16,384 values below 2^-126 amount to, which tiles take for 0.
 constexpr double kLeastLoss = 1e-30;
 
-Bf16Vector unusual(const Rounding& rounding, VectorKind kind, std::uint16_t* out) {
+Bf16Vector unusual(const BaseRounding& rounding, VectorKind kind, std::uint16_t* out) {
   std::fill_n(out, rounding.cols, std::uint16_t{0});
   Bf16Vector vector;
   vector.kind = kind;
   return vector;
 }
 
-Bf16Vector round(const Rounding& rounding, LoadedVector& loaded, double centre_length,
+Bf16Vector round(const BaseRounding& rounding, LoadedVector& loaded, double centre_length,
                  std::uint16_t* out) {
   const auto [lost, squares] =
       rounding_kernel(rounding.isa).round_to_bf16(loaded.values().data(), rounding.cols, out);
@@ -35,12 +35,14 @@ Bf16Vector round(const Rounding& rounding, LoadedVector& loaded, double centre_l
 
 }  // namespace
 
-Bf16Vector round_row_to_bf16(const Rounding& rounding, LoadedVector& loaded, std::uint16_t* out) {
+Bf16Vector round_row_to_bf16(const BaseRounding& rounding, LoadedVector& loaded,
+                             std::uint16_t* out) {
   loaded.centre();
   return round(rounding, loaded, rounding.centre_length, out);
 }
 
-Bf16Vector round_query_to_bf16(const Rounding& rounding, LoadedVector& loaded, std::uint16_t* out) {
+Bf16Vector round_query_to_bf16(const BaseRounding& rounding, LoadedVector& loaded,
+                               std::uint16_t* out) {
   if (rounding.form == Form::distance) return round_row_to_bf16(rounding, loaded, out);
   const double length = loaded.length();
   const double divisor = length > 0 ? length : 1;
@@ -74,7 +76,7 @@ std::int64_t Bf16Rows::fixed_bytes(std::int64_t cols, int threads) {
          TileRows::fixed_bytes(row_bytes, threads) + threads * Bf16Rounder::bytes(cols);
 }
 
-Bf16Rows::Bf16Rows(const Rounding& rounding, MatrixView rows, std::int64_t first, int threads,
+Bf16Rows::Bf16Rows(const BaseRounding& rounding, MatrixView rows, std::int64_t first, int threads,
                    Monitor& monitor)
     : tiles_({first, first + rows.rows()}, rounding.cols * kValueBytes),
       bias_(tiles_.groups() * kGroupRows),
@@ -87,7 +89,7 @@ Bf16Rows::Bf16Rows(const Rounding& rounding, MatrixView rows, std::int64_t first
   if (rounding.form == Form::product) find_longest(rounding.centre_length, monitor);
 }
 
-void Bf16Rows::round_group(const Rounding& rounding, MatrixView rows, std::int64_t group,
+void Bf16Rows::round_group(const BaseRounding& rounding, MatrixView rows, std::int64_t group,
                            Bf16Rounder& rounder, std::byte* out) {
   const std::int64_t row_bytes = tiles_.depth() * 4;
   for (std::int64_t i = 0; i < kGroupRows; ++i) {
@@ -104,7 +106,7 @@ void Bf16Rows::round_group(const Rounding& rounding, MatrixView rows, std::int64
   }
 }
 
-void Bf16Rows::set_terms(const Rounding& rounding, std::int64_t row, const Bf16Vector& vector) {
+void Bf16Rows::set_terms(const BaseRounding& rounding, std::int64_t row, const Bf16Vector& vector) {
   term_[row] = 0;
   if (vector.kind != VectorKind::usual) {
     bias_[row] = vector.kind == VectorKind::always ? kFloatInfinity : -kFloatInfinity;
@@ -139,7 +141,7 @@ std::int64_t Bf16Queries::fixed_bytes(std::int64_t cols, int threads) {
   return TileQueries::fixed_bytes(cols * kValueBytes) + threads * Bf16Rounder::bytes(cols);
 }
 
-Bf16Queries::Bf16Queries(const Rounding& rounding, MatrixView queries, std::int64_t first,
+Bf16Queries::Bf16Queries(const BaseRounding& rounding, MatrixView queries, std::int64_t first,
                          int threads, const Monitor& monitor)
     : tiles_({first, first + queries.rows()}, rounding.cols * kValueBytes),
       vectors_(static_cast<std::size_t>(queries.rows())) {

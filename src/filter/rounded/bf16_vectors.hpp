@@ -39,13 +39,15 @@ struct Bf16Vector {
 
 // Of a usual vector that is loaded, whose values change. Write cols values. Rotations are left out:
 // what a value loses is a part of itself.
-Bf16Vector round_row_to_bf16(const Rounding& rounding, LoadedVector& loaded, std::uint16_t* out);
-Bf16Vector round_query_to_bf16(const Rounding& rounding, LoadedVector& loaded, std::uint16_t* out);
+Bf16Vector round_row_to_bf16(const BaseRounding& rounding, LoadedVector& loaded,
+                             std::uint16_t* out);
+Bf16Vector round_query_to_bf16(const BaseRounding& rounding, LoadedVector& loaded,
+                               std::uint16_t* out);
 
 // Loads and rounds vectors, one at a time.
 class Bf16Rounder {
  public:
-  explicit Bf16Rounder(const Rounding& rounding) : rounding_(rounding), vector_(rounding) {}
+  explicit Bf16Rounder(const BaseRounding& rounding) : rounding_(rounding), vector_(rounding) {}
   static std::int64_t bytes(std::int64_t cols) { return LoadedVector::bytes(cols); }
 
   // Write cols values, of an unusual vector zeros.
@@ -53,14 +55,14 @@ class Bf16Rounder {
   Bf16Vector query(const std::byte* query, std::uint16_t* out);
 
  private:
-  const Rounding& rounding_;
+  const BaseRounding& rounding_;
   LoadedVector vector_;
 };
 
 class Bf16Rows {
  public:
   // `first` is the number of the first row.
-  Bf16Rows(const Rounding& rounding, MatrixView rows, std::int64_t first, int threads,
+  Bf16Rows(const BaseRounding& rounding, MatrixView rows, std::int64_t first, int threads,
            Monitor& monitor);
 
   static std::int64_t bytes_per_row(std::int64_t cols);
@@ -76,9 +78,9 @@ class Bf16Rows {
   double longest() const { return longest_; }
 
  private:
-  void round_group(const Rounding& rounding, MatrixView rows, std::int64_t group,
+  void round_group(const BaseRounding& rounding, MatrixView rows, std::int64_t group,
                    Bf16Rounder& rounder, std::byte* out);
-  void set_terms(const Rounding& rounding, std::int64_t row, const Bf16Vector& vector);
+  void set_terms(const BaseRounding& rounding, std::int64_t row, const Bf16Vector& vector);
   void find_longest(double centre_length, const Monitor& monitor);
 
   TileRows tiles_;
@@ -90,7 +92,7 @@ class Bf16Rows {
 class Bf16Queries {
  public:
   // `first` is the number of the first query.
-  Bf16Queries(const Rounding& rounding, MatrixView queries, std::int64_t first, int threads,
+  Bf16Queries(const BaseRounding& rounding, MatrixView queries, std::int64_t first, int threads,
               const Monitor& monitor);
 
   static std::int64_t bytes_per_query(std::int64_t cols);

@@ -14,8 +14,8 @@ namespace nearfield {
 class EitherFilterMaker final : public FilterMaker {
  public:
   // Tiles are of bf16 if they are expected to gain so much.
-  EitherFilterMaker(Rounding rounding, const TileKernel& bytes, Bf16TileKernel bf16, Sought sought,
-                    double least_gain)
+  EitherFilterMaker(BaseRounding rounding, const TileKernel& bytes, Bf16TileKernel bf16,
+                    Sought sought, double least_gain)
       : rounding_(std::move(rounding)),
         bytes_(bytes),
         bf16_(bf16),
@@ -28,7 +28,7 @@ class EitherFilterMaker final : public FilterMaker {
   std::string name() const override;
 
  private:
-  Rounding rounding_;
+  BaseRounding rounding_;
   const TileKernel& bytes_;
   Bf16TileKernel bf16_;
   Sought sought_;

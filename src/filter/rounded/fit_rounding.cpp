@@ -21,7 +21,7 @@ std::int64_t sample_rows(std::int64_t cols) {
 }
 
 // The sample, row by row, as floats. Rows that are not usual are left out.
-std::vector<float> sample(const Rounding& rounding, MatrixView rows) {
+std::vector<float> sample(const BaseRounding& rounding, MatrixView rows) {
   const std::int64_t count = std::min(rows.rows(), sample_rows(rounding.cols));
   const auto cols = static_cast<std::size_t>(rounding.cols);
   std::vector<float> found(static_cast<std::size_t>(count) * cols);
@@ -40,7 +40,7 @@ std::vector<float> sample(const Rounding& rounding, MatrixView rows) {
   return found;
 }
 
-void take_centre(Rounding& rounding, std::span<float> values) {
+void take_centre(BaseRounding& rounding, std::span<float> values) {
   const auto cols = static_cast<std::size_t>(rounding.cols);
   const std::size_t rows = values.size() / cols;
   std::vector<float> centres(cols);
@@ -99,7 +99,7 @@ std::int64_t fit_bytes(std::int64_t cols) {
          cols * static_cast<std::int64_t>(sizeof(double) + 3 * sizeof(float) + sizeof(std::int8_t));
 }
 
-void fit_rounding(Rounding& rounding, MatrixView rows, const Monitor& monitor) {
+void fit_rounding(BaseRounding& rounding, MatrixView rows, const Monitor& monitor) {
   // Rotating takes about as long as rounding: it must halve what is lost, in squares.
   constexpr double kWorthwhile = 0.7;
   std::vector<float> values = sample(rounding, rows);

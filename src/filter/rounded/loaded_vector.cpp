@@ -4,7 +4,7 @@
 
 namespace nearfield {
 
-LoadedVector::LoadedVector(const Rounding& rounding)
+LoadedVector::LoadedVector(const BaseRounding& rounding)
     : rounding_(rounding),
       kernel_(rounding_kernel(rounding.isa)),
       loaders_(row_loaders(rounding.isa)),

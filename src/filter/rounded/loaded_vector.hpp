@@ -14,7 +14,7 @@ namespace nearfield {
 // Vectors as floats, ready to be rounded, one at a time.
 class LoadedVector {
  public:
-  explicit LoadedVector(const Rounding& rounding);
+  explicit LoadedVector(const BaseRounding& rounding);
   static std::int64_t bytes(std::int64_t cols) { return cols * 12; }
 
   // Anything but usual: there are no values.
@@ -31,7 +31,7 @@ class LoadedVector {
   std::span<float> values() { return values_; }
 
  private:
-  const Rounding& rounding_;
+  const BaseRounding& rounding_;
   const RoundingKernel& kernel_;
   const RowLoaders& loaders_;
   std::vector<double> decoded_;

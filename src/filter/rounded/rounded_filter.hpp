@@ -13,8 +13,8 @@ class RoundedFilter final : public TwoSidedFilter {
  public:
   // Looks at all of them. Its blocks have at most kMostTileRows rows and begin at a multiple of
   // kGroupRows behind the first row.
-  RoundedFilter(const Rounding& rounding, const TileKernel& kernel, const RoundedQueries& queries,
-                const RoundedRows& rows)
+  RoundedFilter(const BaseRounding& rounding, const TileKernel& kernel,
+                const RoundedQueries& queries, const RoundedRows& rows)
       : rounding_(rounding), kernel_(kernel), queries_(queries), rows_(rows) {}
 
   void survivors(const Block& block, std::span<const double> thresholds,
@@ -59,7 +59,7 @@ class RoundedFilter final : public TwoSidedFilter {
   Bound product_bound(const Rounded& query, double threshold) const;
   double key(const Rounded& query, std::int32_t sum, std::int64_t row) const;
 
-  const Rounding& rounding_;
+  const BaseRounding& rounding_;
   const TileKernel& kernel_;
   const RoundedQueries& queries_;
   const RoundedRows& rows_;

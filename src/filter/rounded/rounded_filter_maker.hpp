@@ -9,11 +9,11 @@ namespace nearfield {
 
 class RoundedFilterMaker final : public FilterMaker {
  public:
-  RoundedFilterMaker(Rounding rounding, const TileKernel& kernel)
+  RoundedFilterMaker(BaseRounding rounding, const TileKernel& kernel)
       : rounding_(std::move(rounding)), kernel_(kernel) {}
 
   // Of a whole base that is rounded already, and outlives it.
-  RoundedFilterMaker(Rounding rounding, const TileKernel& kernel, const RoundedRows& rows)
+  RoundedFilterMaker(BaseRounding rounding, const TileKernel& kernel, const RoundedRows& rows)
       : rounding_(std::move(rounding)), kernel_(kernel), kept_(&rows) {}
 
   // Fits the rounding to the first rows of the first batch, if it is not fitted.
@@ -23,7 +23,7 @@ class RoundedFilterMaker final : public FilterMaker {
   std::string name() const override;
 
  private:
-  Rounding rounding_;
+  BaseRounding rounding_;
   const TileKernel& kernel_;
   const RoundedRows* kept_ = nullptr;
   std::optional<RoundedQueries> queries_;

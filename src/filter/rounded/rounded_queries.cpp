@@ -37,7 +37,7 @@ std::int64_t RoundedQueries::fixed_bytes(std::int64_t cols, int threads) {
          threads * (cols + Rounder::bytes(cols));
 }
 
-RoundedQueries::RoundedQueries(const Rounding& rounding, const TileKernel& kernel,
+RoundedQueries::RoundedQueries(const BaseRounding& rounding, const TileKernel& kernel,
                                MatrixView queries, std::int64_t first, int threads,
                                const Monitor& monitor)
     : tiles_({first, first + queries.rows()},

@@ -16,7 +16,7 @@ namespace nearfield {
 class RoundedQueries {
  public:
   // `first` is the number of the first query.
-  RoundedQueries(const Rounding& rounding, const TileKernel& kernel, MatrixView queries,
+  RoundedQueries(const BaseRounding& rounding, const TileKernel& kernel, MatrixView queries,
                  std::int64_t first, int threads, const Monitor& monitor);
 
   static std::int64_t bytes_per_query(std::int64_t cols);

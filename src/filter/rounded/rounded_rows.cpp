@@ -12,7 +12,7 @@ namespace {
 constexpr std::int32_t kNeverFound = 1 - kLargestProduct;
 constexpr std::int32_t kAlwaysFound = kLargestProduct;
 
-std::int32_t bias_of(const Rounding& rounding, QueryForm form, const Rounded& row) {
+std::int32_t bias_of(const BaseRounding& rounding, QueryForm form, const Rounded& row) {
   if (row.kind == VectorKind::never) return kNeverFound;
   if (row.kind == VectorKind::always) return kAlwaysFound;
   std::int32_t bias =
@@ -35,7 +35,7 @@ std::int64_t RoundedRows::fixed_bytes(std::int64_t cols, int threads) {
   return last_group + TileRows::fixed_bytes(cols, threads) + threads * Rounder::bytes(cols);
 }
 
-RoundedRows::RoundedRows(const Rounding& rounding, QueryForm form, MatrixView rows,
+RoundedRows::RoundedRows(const BaseRounding& rounding, QueryForm form, MatrixView rows,
                          std::int64_t first, int threads, Monitor& monitor,
                          TileRows::Progress progress)
     : tiles_({first, first + rows.rows()}, rounding.cols),
@@ -53,7 +53,7 @@ RoundedRows::RoundedRows(const Rounding& rounding, QueryForm form, MatrixView ro
   find_largest(rounding);
 }
 
-RoundedRows::RoundedRows(const Rounding& rounding, QueryForm form, std::int64_t rows,
+RoundedRows::RoundedRows(const BaseRounding& rounding, QueryForm form, std::int64_t rows,
                          const RoundedTensors& tensors)
     : tiles_({0, rows}, rounding.cols, tensors.values),
       bias_(tensors.bias),
@@ -86,7 +86,7 @@ void RoundedRows::take_offset_off() {
   bias_ = {own_bias_.data(), bias_.size()};
 }
 
-void RoundedRows::find_largest(const Rounding& rounding) {
+void RoundedRows::find_largest(const BaseRounding& rounding) {
   // Group by group, so that it does not depend on threads.
   for (const GroupTerms& terms : terms_) {
     largest_.loss = std::max(largest_.loss, terms.loss);
@@ -95,7 +95,7 @@ void RoundedRows::find_largest(const Rounding& rounding) {
   longest_ = static_cast<double>(largest_.other) * rounding.step + rounding.centre_length;
 }
 
-void RoundedRows::round_group(const Rounding& rounding, QueryForm form, MatrixView rows,
+void RoundedRows::round_group(const BaseRounding& rounding, QueryForm form, MatrixView rows,
                               std::int64_t group, Rounder& rounder, std::byte* out) {
   std::uint32_t odd = 0;
   GroupTerms terms;

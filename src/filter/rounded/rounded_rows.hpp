@@ -26,12 +26,12 @@ struct RoundedTensors {
 class RoundedRows {
  public:
   // For queries of that form. `first` is the number of the first row.
-  RoundedRows(const Rounding& rounding, QueryForm form, MatrixView rows, std::int64_t first,
+  RoundedRows(const BaseRounding& rounding, QueryForm form, MatrixView rows, std::int64_t first,
               int threads, Monitor& monitor,
               TileRows::Progress progress = TileRows::Progress::none);
   // Looks at tensors() of others, made for QueryForm::bytes of so many rows with the same rounding,
   // which must outlive it.
-  RoundedRows(const Rounding& rounding, QueryForm form, std::int64_t rows,
+  RoundedRows(const BaseRounding& rounding, QueryForm form, std::int64_t rows,
               const RoundedTensors& tensors);
 
   // What it takes, beside what its making takes.
@@ -65,9 +65,9 @@ class RoundedRows {
   }
 
  private:
-  void round_group(const Rounding& rounding, QueryForm form, MatrixView rows, std::int64_t group,
-                   Rounder& rounder, std::byte* out);
-  void find_largest(const Rounding& rounding);
+  void round_group(const BaseRounding& rounding, QueryForm form, MatrixView rows,
+                   std::int64_t group, Rounder& rounder, std::byte* out);
+  void find_largest(const BaseRounding& rounding);
   void take_offset_off();
 
   TileRows tiles_;

@@ -22,13 +22,13 @@ Rounded round_bytes(const std::byte* row, std::int64_t cols, std::int32_t offset
   return rounded;
 }
 
-void rotate(const Rounding& rounding, LoadedVector& vector) {
+void rotate(const BaseRounding& rounding, LoadedVector& vector) {
   if (rounding.rotation) {
     rounding.rotation->apply(rounding_kernel(rounding.isa), vector.values());
   }
 }
 
-Rounded round(const Rounding& rounding, LoadedVector& vector, float step, double centre_length,
+Rounded round(const BaseRounding& rounding, LoadedVector& vector, float step, double centre_length,
               std::int8_t* out) {
   const auto [lost, sum, squares] =
       rounding_kernel(rounding.isa).round(vector.values().data(), step, rounding.cols, out);
@@ -45,7 +45,7 @@ Rounded round(const Rounding& rounding, LoadedVector& vector, float step, double
   return rounded;
 }
 
-Rounded unusual(const Rounding& rounding, VectorKind kind, std::int8_t* out) {
+Rounded unusual(const BaseRounding& rounding, VectorKind kind, std::int8_t* out) {
   std::memset(out, 0, static_cast<std::size_t>(rounding.cols));
   Rounded rounded;
   rounded.kind = kind;
@@ -54,7 +54,7 @@ Rounded unusual(const Rounding& rounding, VectorKind kind, std::int8_t* out) {
 
 }  // namespace
 
-Rounded round_row(const Rounding& rounding, LoadedVector& vector, std::int8_t* out) {
+Rounded round_row(const BaseRounding& rounding, LoadedVector& vector, std::int8_t* out) {
   vector.centre();
   rotate(rounding, vector);
   const Rounded rounded = round(rounding, vector, rounding.step, rounding.centre_length, out);
@@ -62,7 +62,7 @@ Rounded round_row(const Rounding& rounding, LoadedVector& vector, std::int8_t* o
   return rounded.loss <= most ? rounded : unusual(rounding, VectorKind::always, out);
 }
 
-Rounded round_query(const Rounding& rounding, LoadedVector& vector, std::int8_t* out) {
+Rounded round_query(const BaseRounding& rounding, LoadedVector& vector, std::int8_t* out) {
   if (rounding.form == Form::distance) {
     vector.centre();
     rotate(rounding, vector);

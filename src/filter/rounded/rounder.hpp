@@ -31,13 +31,13 @@ struct Rounded {
 
 // Of a usual vector that is loaded, whose values change; of a rounding that loses something. Write
 // cols bytes.
-Rounded round_row(const Rounding& rounding, LoadedVector& vector, std::int8_t* out);
-Rounded round_query(const Rounding& rounding, LoadedVector& vector, std::int8_t* out);
+Rounded round_row(const BaseRounding& rounding, LoadedVector& vector, std::int8_t* out);
+Rounded round_query(const BaseRounding& rounding, LoadedVector& vector, std::int8_t* out);
 
 // Loads and rounds vectors, one at a time.
 class Rounder {
  public:
-  explicit Rounder(const Rounding& rounding) : rounding_(rounding), vector_(rounding) {}
+  explicit Rounder(const BaseRounding& rounding) : rounding_(rounding), vector_(rounding) {}
   static std::int64_t bytes(std::int64_t cols) { return LoadedVector::bytes(cols); }
 
   // Write cols bytes, of an unusual vector zeros.
@@ -45,7 +45,7 @@ class Rounder {
   Rounded query(const std::byte* query, std::int8_t* out);
 
  private:
-  const Rounding& rounding_;
+  const BaseRounding& rounding_;
   LoadedVector vector_;
 };
 

@@ -22,7 +22,7 @@ namespace nearfield {
 enum class Form { distance, product };
 
 // Of a base, and of the queries that it meets.
-struct Rounding {
+struct BaseRounding {
   Form form = Form::distance;
   DType base = DType::u8;
   DType queries = DType::u8;
@@ -49,11 +49,11 @@ struct Rounding {
 
 // Whether and how there are tiles for the metric and the types; what depends on values is left to
 // fit_rounding.
-std::optional<Rounding> choose_rounding(MetricSpec metric, DType queries, DType base,
-                                        std::int64_t cols, Isa isa);
+std::optional<BaseRounding> choose_rounding(MetricSpec metric, DType queries, DType base,
+                                            std::int64_t cols, Isa isa);
 
 // Sets centre, rotation and step by a sample of the rows. Takes so many bytes.
-void fit_rounding(Rounding& rounding, MatrixView rows, const Monitor& monitor);
+void fit_rounding(BaseRounding& rounding, MatrixView rows, const Monitor& monitor);
 std::int64_t fit_bytes(std::int64_t cols);
 
 // Of a step, so that what a float cannot hold is nothing beside kSlack.
@@ -71,7 +71,7 @@ enum class VectorKind : std::uint8_t {
 
 // What a vector is multiplied by, so that it has length 1 if the rounding wants it so. Empty if its
 // numbers are too large or too small for the bounds.
-std::optional<double> scale_of(const Rounding& rounding, std::span<const double> decoded);
+std::optional<double> scale_of(const BaseRounding& rounding, std::span<const double> decoded);
 
 // What a query's sums must reach, where it does not depend on them: infinity finds no row,
 // -infinity every row. Empty where the threshold decides.
@@ -84,7 +84,7 @@ inline std::optional<double> certain_level(VectorKind query, double threshold) {
 
 // The most that lies between two vectors whose key is at most the threshold, in the units of the
 // vectors that are rounded; less than 0 if none do. Of Form::distance.
-double most_distance(const Rounding& rounding, double threshold);
+double most_distance(const BaseRounding& rounding, double threshold);
 
 // Rounded up to a float.
 inline float rounded_up(double x) {

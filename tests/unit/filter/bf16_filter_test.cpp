@@ -23,8 +23,8 @@ constexpr Metric kMetrics[] = {Metric::sqeuclidean, Metric::cosine, Metric::inne
 constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
 
 // A poor choice costs survivors, never an answer: by all rows, or by a few.
-Rounding fitted(Metric metric, MatrixView base, Random& random) {
-  Rounding rounding =
+BaseRounding fitted(Metric metric, MatrixView base, Random& random) {
+  BaseRounding rounding =
       *choose_rounding(metric, base.dtype(), base.dtype(), base.cols(), default_isa());
   const Context context;
   const Monitor monitor(context, 1);
@@ -44,7 +44,7 @@ std::int64_t expect_all_near(Metric metric, const data::Shape& shape, std::int64
   SCOPED_TRACE(fmt::format("{} {} {} {} columns, seed {}", to_string(metric),
                            to_string(shape.dtype), data::to_string(shape.kind), shape.cols,
                            shape.seed));
-  const Rounding rounding = fitted(metric, base, random);
+  const BaseRounding rounding = fitted(metric, base, random);
   const Context context;
   Monitor monitor(context, 1);
   const Bf16Queries rounded_queries(rounding, queries, 0, 1, monitor);
@@ -96,15 +96,15 @@ TEST(Bf16Filter, DropsNothingThatIsNearWhateverTheWidth) {
 }
 
 // A rounding with one value for all of its centre.
-Rounding centred_at(float centre, DType dtype, std::int64_t cols) {
-  Rounding rounding = *choose_rounding(Metric::sqeuclidean, dtype, dtype, cols, default_isa());
+BaseRounding centred_at(float centre, DType dtype, std::int64_t cols) {
+  BaseRounding rounding = *choose_rounding(Metric::sqeuclidean, dtype, dtype, cols, default_isa());
   rounding.centre.assign(static_cast<std::size_t>(cols), centre);
   rounding.centre_length = std::abs(centre) * std::sqrt(static_cast<double>(cols));
   return rounding;
 }
 
 // Each row as a query that asks for what is at no distance: itself.
-void expect_each_finds_itself(const Rounding& rounding, MatrixView rows) {
+void expect_each_finds_itself(const BaseRounding& rounding, MatrixView rows) {
   const Context context;
   Monitor monitor(context, 1);
   const Bf16Queries as_queries(rounding, rows, 0, 1, monitor);
@@ -154,7 +154,7 @@ TEST(Bf16Filter, AllowsForSumsThatVanish) {
 using Exact = long double;
 
 // A vector as it is rounded, in long double.
-std::vector<Exact> exact_vector(const Rounding& rounding, const std::byte* row, bool centred,
+std::vector<Exact> exact_vector(const BaseRounding& rounding, const std::byte* row, bool centred,
                                 Exact step) {
   std::vector<double> decoded(static_cast<std::size_t>(rounding.cols));
   decode_row(rounding.base, row, rounding.cols, decoded.data());
@@ -185,7 +185,7 @@ TEST(Bf16Rounder, LosesNoMoreThanItSaysAndNotMuchLess) {
       for (const data::Kind kind : data::kinds()) {
         for (const std::int64_t cols : {1, 3, 48, 200}) {
           const Matrix rows = data::make_matrix({kind, dtype, 60, cols, 1});
-          const Rounding rounding = fitted(metric, rows, random);
+          const BaseRounding rounding = fitted(metric, rows, random);
           Bf16Rounder rounder(rounding);
           std::vector<std::uint16_t> values(static_cast<std::size_t>(cols));
           for (std::int64_t row = 0; row < 2 * rows.rows(); ++row) {

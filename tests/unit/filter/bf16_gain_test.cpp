@@ -13,7 +13,7 @@ constexpr std::int64_t kRows = 256;  // all of them are in the sample
 constexpr std::int64_t kCols = 64;
 
 double gain(const Piece& queries, const Piece& rows, const Context& context = {}) {
-  Rounding rounding =
+  BaseRounding rounding =
       *choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, kCols, default_isa());
   const Context any;
   fit_rounding(rounding, rows.view, Monitor(any, 1));

@@ -56,6 +56,8 @@ TEST(ChooseMethod, TakesWhatTheSearchAsksFor) {
   DeviceSearch search = search_of({8000, 16, 10});
   search.method = halves;
   EXPECT_EQ(choose_method({}, search, kOfFloats), halves);
+  search.method = bytes;  // which finds nothing of floats
+  EXPECT_EQ(choose_method({}, search, kOfFloats), fused);
 }
 
 TEST(ChooseMethod, TakesWhatWasMeasured) {

@@ -19,7 +19,7 @@ struct RoundedProblem {
   Metric metric;
   Matrix queries;
   Matrix base;
-  Rounding rounding;
+  BaseRounding rounding;
 };
 
 // How many rows at or below a threshold there were.
@@ -35,7 +35,7 @@ std::int64_t expect_all_near(const RoundedProblem& problem, Isa isa, Random& ran
 }
 
 // A poor choice costs survivors, never an answer: fits on a few rows, steps far off, rotations.
-void spoil(Rounding& rounding, MatrixView base, Random& random) {
+void spoil(BaseRounding& rounding, MatrixView base, Random& random) {
   if (rounding.lossless) return;
   const Context context;
   const Monitor monitor(context, 1);
@@ -84,7 +84,7 @@ TEST(RoundedFilter, KeepsRowsThatTheStepIsFarTooSmallFor) {
     }
   }
   for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
-    Rounding rounding = *choose_rounding(metric, DType::f32, DType::f32, 8, default_isa());
+    BaseRounding rounding = *choose_rounding(metric, DType::f32, DType::f32, 8, default_isa());
     const Context context;
     fit_rounding(rounding, base.view().slice(0, 100), Monitor(context, 1));
     EXPECT_EQ(rounding.step, kLeastStep);
@@ -106,7 +106,7 @@ TEST(RoundedFilter, OneFarRowSpoilsItsGroupAtMost) {
   auto* const far = reinterpret_cast<float*>(base.row(77));
   for (int i = 0; i < 64; ++i) far[i] *= 30;
   const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 32, 64, 2});
-  Rounding rounding =
+  BaseRounding rounding =
       *choose_rounding(Metric::sqeuclidean, DType::f32, DType::f32, 64, default_isa());
   const Context context;
   Monitor monitor(context, 1);

@@ -28,7 +28,7 @@ TEST(RoundedRows, TensorsOfOthersAreAsThoseOfItsOwn) {
       reinterpret_cast<float*>(base.row(5))[3] = std::numeric_limits<float>::quiet_NaN();
       std::fill_n(reinterpret_cast<float*>(base.row(40)), 21, 1e30F);
     }
-    Rounding rounding = *choose_rounding(kind.metric, kind.dtype, kind.dtype, 21, Isa::scalar);
+    BaseRounding rounding = *choose_rounding(kind.metric, kind.dtype, kind.dtype, 21, Isa::scalar);
     const Context context;
     Monitor monitor(context, 1);
     if (!rounding.lossless) fit_rounding(rounding, base.view().slice(6, 30), monitor);

@@ -27,7 +27,7 @@ struct Vector {
   Rounded rounded;
 };
 
-Vector round(const Rounding& rounding, const std::byte* row, bool query) {
+Vector round(const BaseRounding& rounding, const std::byte* row, bool query) {
   const auto cols = static_cast<std::size_t>(rounding.cols);
   Vector vector{{}, std::vector<std::int8_t>(cols), {}};
   std::vector<double> decoded(cols);
@@ -44,7 +44,7 @@ Vector round(const Rounding& rounding, const std::byte* row, bool query) {
 }
 
 // The theorem of docs/exactness.md, in steps: what the bytes say is off by no more than the losses.
-void expect_bound(const Rounding& rounding, const Vector& query, const Vector& row) {
+void expect_bound(const BaseRounding& rounding, const Vector& query, const Vector& row) {
   Exact bytes = 0;
   Exact distance = 0;
   Exact centre = 0;

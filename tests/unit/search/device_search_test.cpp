@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nearfield/nearfield.hpp>
 
-#include "filter/device_filter.hpp"
+#include "search/plan.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
@@ -22,8 +22,8 @@ Context on_test_device() {
 
 class DeviceSearch : public testing::Test {
  protected:
-  DeviceSearch() { device_tuning().least_half_cols = 1; }
-  ~DeviceSearch() override { device_tuning() = {}; }
+  DeviceSearch() { default_tuning().device.least_half_cols = 1; }
+  ~DeviceSearch() override { default_tuning() = {}; }
 
   void expect_same(MetricSpec metric, DType dtype, data::Kind kind, const std::string& filter,
                    std::int64_t k = 10) {
@@ -62,7 +62,7 @@ TEST_F(DeviceSearch, FindsTheSameByEveryWayOfFinding) {
 
 // Every metric's, in every width of warps: ties, and keys that are not finite.
 TEST_F(DeviceSearch, TheFirstOfABlockAreThoseOfEveryMetric) {
-  device_tuning().method = DeviceMethod::fused;
+  default_tuning().device.method = DeviceMethod::fused;
   const std::string first = "keys of every row and the first of them, on the device";
   for (const MetricInfo& metric : metrics()) {
     const DType dtype = metric.input == MetricInput::bits ? DType::bits : DType::f32;
@@ -80,7 +80,7 @@ TEST_F(DeviceSearch, FindsThresholdsBeforeItFindsPairs) {
        {std::pair{DeviceMethod::halves, DType::f32}, std::pair{DeviceMethod::keys, DType::f32},
         std::pair{DeviceMethod::bytes, DType::u8}}) {
     SCOPED_TRACE(to_string(method));
-    device_tuning().method = method;
+    default_tuning().device.method = method;
     const Matrix base = data::make_matrix({data::Kind::gaussian, dtype, 9000, 70, 2});
     const Matrix queries = data::make_matrix({data::Kind::gaussian, dtype, kQueries, 70, 1});
     for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
@@ -101,7 +101,7 @@ TEST_F(DeviceSearch, RowsAreBroughtAhead) {
   for (const DeviceMethod method :
        {DeviceMethod::keys, DeviceMethod::fused, DeviceMethod::halves}) {
     SCOPED_TRACE(to_string(method));
-    device_tuning().method = method;
+    default_tuning().device.method = method;
     Context context = on_test_device();
     context.device_memory_limit = base.rows() * base.cols() * 4 / 4;
     const Neighbors got = graph(base, {}, context);
