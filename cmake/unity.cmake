@@ -1,6 +1,7 @@
 # With NEARFIELD_UNITY the files of a folder are compiled as one: their headers, half of what a file
 # takes and most of what one of the command line does, are read once. That each compiles by itself
-# too is what preset dev shows. Files for vectors stay alone: Highway reads each once an ISA.
+# too, but for tests, is what the lane tidy shows. Files for vectors stay alone: Highway reads each
+# once an ISA.
 function(nearfield_unite target)
   if(NOT NEARFIELD_UNITY)
     return()

@@ -11,7 +11,7 @@ namespace nearfield {
 
 enum class TuneEffort : std::uint8_t {
   quick,  // some shapes: two to three minutes on a CPU that is a device
-  full,   // more of them, and larger ones: some minutes
+  full,   // more of them, and larger ones: many minutes
 };
 TuneEffort parse_tune_effort(std::string_view name);
 
@@ -25,8 +25,9 @@ struct TuneOptions {
 //
 // Every answer is compared with that of the CPU before its time counts: one that differs is
 // ErrorCode::unsupported. Of the context, the seed makes the values, and progress counts shapes;
-// those that do not fit device_memory_limit are left out. A memory_limit is
-// ErrorCode::unsupported. Nothing else should run meanwhile.
+// selections that do not fit device_memory_limit are left out, and a search that does not is
+// ErrorCode::memory_limit. A memory_limit is ErrorCode::unsupported. While NEARFIELD_TUNING names a
+// table, nothing is measured: ErrorCode::invalid_argument. Nothing else should run meanwhile.
 std::string tune(const TuneOptions& options, const Context& context);
 
 }  // namespace nearfield

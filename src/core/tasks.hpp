@@ -1,4 +1,4 @@
-// Threads. Everything that runs in parallel goes through run_tasks.
+// Threads. What runs in parallel goes through run_tasks, what runs beside it through Background.
 #pragma once
 
 #include <cstdint>

@@ -22,14 +22,15 @@ struct Named {
 Named named_table() {
   static std::mutex mutex;
   static Named last;
-  const char* const path = std::getenv(kVariable);
-  if (path == nullptr || *path == '\0') return {};
+  const std::string path = named_tuning();
+  if (path.empty()) return {};
   const std::lock_guard lock(mutex);
   if (last.path != path) {
     try {
       last = {path, std::make_shared<const TuningTable>(read_tuning_file(path))};
     } catch (const Error& error) {
-      fail(error.code(), "{} names a file of no use: {}", kVariable, error.what());
+      fail(error.code(), "{} names a file of no use: {}; unset the variable first", kVariable,
+           error.what());
     }
   }
   return last;
@@ -50,5 +51,10 @@ TuningInUse tuning_of(std::string_view device, std::string_view driver) {
 }
 
 void check_tuning() { named_table(); }
+
+std::string named_tuning() {
+  const char* const path = std::getenv(kVariable);
+  return path == nullptr ? "" : path;
+}
 
 }  // namespace nearfield

@@ -22,4 +22,7 @@ TuningInUse tuning_of(std::string_view device, std::string_view driver);
 // Throws what that would.
 void check_tuning();
 
+// What the variable says; empty: nothing.
+std::string named_tuning();
+
 }  // namespace nearfield

@@ -46,6 +46,8 @@ struct DeviceSearch {
 inline constexpr std::int64_t kFoundHostBytes = 32;
 // Likewise, for a query: thresholds and limits, and what is known of it.
 inline constexpr std::int64_t kQueryHostBytes = 64;
+// Likewise, for each of its first, in each thread: they are read where thresholds come from.
+inline constexpr std::int64_t kFirstHostBytes = 8;
 
 // How much at a time fits the device, and its limit.
 struct DeviceRoom {

@@ -96,9 +96,12 @@ class DeviceChoice {
     const TileShape of_cpu = shape_.tiles.value_or(TileShape{});
     limit(room, query_batch(nullptr), kMaxThreads);
     // Each thread has queries of its own, and whole tiles of those that the CPU has tiles for.
-    shape_.tiles->keep_queries_together = false;
-    shape_.tiles->queries = with_cpu ? of_cpu.queries : 1;
-    shape_.tiles->rows = with_cpu ? of_cpu.rows : 1;
+    TileShape& tiles = *shape_.tiles;
+    tiles.keep_queries_together = false;
+    tiles.queries = with_cpu ? of_cpu.queries : 1;
+    tiles.rows = with_cpu ? of_cpu.rows : 1;
+    tiles.most_queries =
+        std::max(tiles.most_queries / tiles.queries, std::int64_t{1}) * tiles.queries;
     return share(std::move(members));
   }
 
@@ -137,12 +140,12 @@ class DeviceChoice {
 
   void limit(const DeviceRoom& room, std::int64_t batch, std::int64_t row_parts) {
     shape_.tiles = blocks(room, batch, most_queries(), row_parts);
-    shape_.query_filter_bytes += kQueryHostBytes;
+    shape_.query_filter_bytes += kQueryHostBytes + kThreads * kFirstHostBytes * shape_.first_of_any;
     shape_.most_batch = room.queries;
     shape_.most_chunk = room.rows;
   }
 
-  SharedFilterMember member_on(std::string name, DeviceRoom& room) const {
+  SharedFilterMember member_on(std::string name, DeviceRoom& room) {
     Context context = context_;
     context.device = std::move(name);
     const KeyDevice device = key_device(context);
@@ -152,6 +155,8 @@ class DeviceChoice {
            context_.device);
     }
     auto filter = make_device_filter(search(kThreads), context);
+    const std::string note = tuning_of(device.name, device.driver).note;
+    if (!note.empty()) note_ += (note_.empty() ? "" : "; ") + device.id + ": " + note;
     const DeviceRoom own = filter->room();
     room = {.queries = std::min(room.queries, own.queries),
             .rows = std::min(room.rows, own.rows),
@@ -185,7 +190,7 @@ class DeviceChoice {
       threads += member.callers;
     }
     shape_.threads = std::min(threads, kMaxThreads);
-    return {id, std::make_unique<SharedFilterMaker>(std::move(members)), {}};
+    return {id, std::make_unique<SharedFilterMaker>(std::move(members)), note_};
   }
 
   const SearchInput& input_;
@@ -193,6 +198,7 @@ class DeviceChoice {
   const Isa isa_;
   const Tuning& tuning_;
   SearchShape& shape_;
+  std::string note_;  // of several devices
 };
 
 }  // namespace

@@ -139,7 +139,9 @@ Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) 
     first = batch.end;
   } while (first < input_.queries.rows());
   plan_.filter = filter_->name() + allowed_text(input_);  // which may have been left to the rows
-  if (const std::string note = filter_->note(); !note.empty()) plan_.note = note;
+  if (const std::string note = filter_->note(); !note.empty()) {
+    plan_.note += (plan_.note.empty() ? "" : "; ") + note;
+  }
   filter_.reset();  // with what it has made of the rows: the caller may search on
   return {plan_, counts_.considered, counts_.verified, monitor.seconds()};
 }

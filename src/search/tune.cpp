@@ -17,6 +17,7 @@
 #include "device/device_name.hpp"
 #include "device/timed_rounds.hpp"
 #include "device/tuning_file.hpp"
+#include "device/tuning_in_use.hpp"
 #include "distance/device_keys.hpp"
 #include "filter/device_filter.hpp"
 #include "search/knn.hpp"
@@ -201,6 +202,11 @@ void check(const Context& context) {
   if (!on_device(context)) {
     fail(ErrorCode::invalid_argument,
          "tune measures a device, and the context names none: name one of devices()");
+  }
+  if (const std::string path = named_tuning(); !path.empty()) {
+    fail(ErrorCode::invalid_argument,
+         "tune measures what is chosen without a table, and NEARFIELD_TUNING names '{}': unset it",
+         path);
   }
   if (context.memory_limit) {
     fail(ErrorCode::unsupported,

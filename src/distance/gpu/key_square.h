@@ -26,8 +26,13 @@ NEARFIELD_INLINE u64 population_count(u64 x) { return ones(x); }
 
 using M = NEARFIELD_METRIC;
 
-constexpr u32 kSide = 16;                        // keys of a block, both ways
-constexpr u32 kPiece = 32;                       // values of a row at a time
+constexpr u32 kSide = 16;  // keys of a block, both ways
+// Values of a row at a time.
+#ifdef NEARFIELD_KEY_PIECE
+constexpr u32 kPiece = NEARFIELD_KEY_PIECE;
+#else
+constexpr u32 kPiece = 32;
+#endif
 constexpr u32 kEach = kSide * kSide / kThreads;  // of a thread, in a column
 static_assert(kEach > 0 && kThreads % kSide == 0, "a thread has a key or several");
 

@@ -63,10 +63,11 @@ class Workplaces {
   Workplaces(gpu::Device& device, std::int64_t most_found, const WorkPace& first_pace)
       : device_(device), most_found_(most_found), first_pace_(first_pace) {}
 
-  // With room for `least` pairs, and for as many more as the device has memory for.
+  // With room for `least` pairs, if so many may be found at all, and for as many more as the device
+  // has memory for.
   std::unique_ptr<Workplace> take(std::int64_t least) {
     const std::lock_guard lock(mutex_);
-    if (!free_.empty() && free_.back()->found.most >= least) {
+    if (!free_.empty() && free_.back()->found.most >= std::min(least, most_found_)) {
       std::unique_ptr<Workplace> place = std::move(free_.back());
       free_.pop_back();
       return place;
@@ -341,6 +342,7 @@ class Maker final : public DeviceFilterMaker {
 
   void take_queries(const Piece& queries, const Piece& /*rows*/, int /*threads*/,
                     Monitor& monitor) override {
+    bringing_.reset();  // it has the queue, as this does
     filter_.reset();
     queries_ = queries;
     finite_.assign(static_cast<std::size_t>(queries.view.rows()), true);

@@ -1,6 +1,8 @@
 // Finds close pairs by the keys of all: any metric, any type.
 #pragma once
 
+#include <algorithm>
+
 #include "distance/gpu/key_step.hpp"
 #include "filter/device_filter.hpp"
 #include "filter/gpu/pair_finder.hpp"
@@ -21,7 +23,7 @@ class KeyFinder final : public BoundedFinder {
   std::int64_t row_bytes() const override;
   std::int64_t limit_bytes() const override { return sizeof(double); }
   std::int64_t most_found() const override { return fused_ ? search_.first_of_any : 0; }
-  std::int64_t least_rows() const override { return fused_ ? kLeastPartRows : kKeySide; }
+  std::int64_t least_rows() const override { return fused_ ? least_part_rows() : kKeySide; }
   void take_queries(gpu::Queue& queue, MatrixView queries) override;
   void bring_rows(gpu::Queue& queue, MatrixView rows) override;
   void use_rows(gpu::Queue& queue) override;
@@ -37,6 +39,12 @@ class KeyFinder final : public BoundedFinder {
   std::string name() const override;
 
  private:
+  // Of wide rows fewer, or cancelling would have to wait for them.
+  std::int64_t least_part_rows() const {
+    constexpr std::int64_t kNarrow = 32;
+    return std::max(kLeastPartRows * kNarrow / std::max(search_.cols, kNarrow), kKeySide);
+  }
+
   KeyVectors queries_of(const Block& block) const;
   KeyVectors rows_of(const Block& block) const;
 

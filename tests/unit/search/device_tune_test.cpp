@@ -126,6 +126,15 @@ TEST_F(DeviceTune, ThatIsWrongIsAnErrorOfWhatRunsThere) {
   select_k(values, {.k = 2});  // the CPU has none
 }
 
+// Or what it chooses would be what is measured, and a damaged one could not be made again.
+TEST_F(DeviceTune, DoesNotMeasureWhatATableDecides) {
+  for (const std::string& text : {format_tuning(made_up("full_sort")), std::string("{}")}) {
+    const test::NamedTuning named(text);
+    test::expect_error([&] { tune(TuneOptions{}, context_); }, ErrorCode::invalid_argument,
+                       {"NEARFIELD_TUNING", named.path(), "unset it"});
+  }
+}
+
 TEST_F(DeviceTune, LeavesOutWhatDoesNotFit) {
   // Sorting 3 x 5,000 values as a whole takes 240,000 beside them.
   context_.device_memory_limit = 200'000;
