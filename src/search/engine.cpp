@@ -111,7 +111,8 @@ std::int64_t Engine::first_of_any(const Keeps& keeps) const {
   const bool all =
       input_.filter.kind() == RowFilter::Kind::all && input_.meets != Meets::later_rows;
   if (!all || keeps.first_of_any == 0) return 0;
-  return keeps.first_of_any + (input_.meets == Meets::other_rows ? 1 : 0);
+  return std::min(keeps.first_of_any, input_.base.rows()) +
+         (input_.meets == Meets::other_rows ? 1 : 0);
 }
 
 std::int64_t Engine::pairs() const {
