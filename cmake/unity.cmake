@@ -1,7 +1,6 @@
 # With NEARFIELD_UNITY the files of a folder are compiled as one: their headers, half of what a file
-# takes and most of what one of the command line does, are read once. That each compiles by itself
-# too, but for tests, is what the lane tidy shows. Files for vectors stay alone: Highway reads each
-# once an ISA.
+# takes and most of what one of the command line does, are read once. Files for vectors stay alone:
+# Highway reads each once an ISA. Preset dev compiles every file by itself.
 function(nearfield_unite target)
   if(NOT NEARFIELD_UNITY)
     return()
