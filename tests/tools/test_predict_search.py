@@ -45,7 +45,7 @@ class OfTheSources(unittest.TestCase):
                 (tool.MOST_SELECTED, "src/search/plan.hpp", "most_selected_items = "),
                 (tool.CHUNK_BYTES, DEVICE_FILTER, "kMostRowBytes = "),
                 (tool.PAIR_BYTES, "src/distance/gpu/pair_list.hpp", "kPairBytes = "),
-                (tool.MANY_PARTS, ROW_PARTS, "kManyBlocks = "),
+                (tool.MANY_PARTS, "src/select/gpu/row_parts.hpp", "kManyBlocks = "),
                 (tool.LEAST_PART, ROW_PARTS, "kLeastPartRows = "),
                 (tool.LEAST_HALF_COLS, "src/device/default_choice.hpp", "least_half_cols = "),
                 (tool.ONE_OF, SEEDS, "kOneOf = "),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <deque>
 #include <vector>
 
@@ -76,11 +75,6 @@ struct Found {
   std::vector<double> keys;
 };
 
-float distance_of(DeviceItem item) {
-  const auto key = static_cast<std::uint32_t>(item >> 32);
-  return std::bit_cast<float>((key >> 31) != 0 ? key ^ 0x80000000 : ~key);
-}
-
 // About the key: bounds on halves are far wider than a sum's rounding.
 double distance_between(const Search& search, std::int64_t query, std::int64_t row) {
   const auto* const x = reinterpret_cast<const float*>(search.queries.row(query));
@@ -99,7 +93,7 @@ void check_about(const std::string& series, const Search& search, std::int64_t k
   const HalfBound bound(search.queries, search.rows, ProductKind::f16);
   for (std::int64_t i = 0; i < std::ssize(items); ++i) {
     const DeviceItem item = items[place(i)];
-    const double found = distance_of(item);
+    const double found = value_of(item);
     const double key = search.expected.keys_of(i / k)[place(i % k)];
     const double of_row = distance_between(search, i / k, static_cast<std::uint32_t>(item));
     if (bound.holds(key, found) && bound.holds(of_row, found)) continue;

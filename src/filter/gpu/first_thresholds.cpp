@@ -1,8 +1,9 @@
 #include "filter/gpu/first_thresholds.hpp"
 
 #include <cmath>
-#include <limits>
 #include <vector>
+
+#include "core/infinity.hpp"
 
 namespace nearfield {
 namespace {
@@ -44,7 +45,7 @@ bool FirstThresholds::lower(gpu::Queue& queue, const Block& block, const gpu::Bu
   }
   for (std::size_t i = 0; i < thresholds.size(); ++i) {
     const DeviceItem last = first[(i + 1) * static_cast<std::size_t>(rank_) - 1];
-    if (last == kNoDeviceItem || thresholds[i] != std::numeric_limits<double>::infinity()) continue;
+    if (last == kNoDeviceItem || thresholds[i] != kInfinity) continue;
     thresholds[i] = finder_.key_of_bound(value_of(last));
   }
   return true;
