@@ -211,6 +211,32 @@ class Devices(CommandLine):
             self.assertEqual(self.path("device.csv").read_bytes(),
                              self.path("cpu.csv").read_bytes())
 
+    @unittest.skipUnless(DEVICE == "opencl", "NEARFIELD_TEST_DEVICE is not opencl")
+    def test_compiled_kernels_are_kept(self):
+        """Those of another process are loaded, and damaged ones are compiled again."""
+        kernels = self.path("kernels")
+        select = ["select", "b.fbin", "-k", 2, "--output"]
+        on_device = ["--device", DEVICE]
+        kept = {"NEARFIELD_KERNEL_CACHE": str(kernels)}
+        self.run_well(*select, "cpu.ibin")
+
+        def kernels_after(name):
+            self.run_well(*select, name, *on_device, environment=kept)
+            self.assertEqual(self.path(name).read_bytes(), self.path("cpu.ibin").read_bytes())
+            return {file.name: file.stat().st_ino for file in kernels.iterdir()}
+
+        written = kernels_after("first.ibin")
+        self.assertTrue(written)
+        self.assertEqual(kernels_after("second.ibin"), written)  # the same files: none is replaced
+        for file in kernels.iterdir():
+            file.write_bytes(file.read_bytes()[:-1])
+        replaced = kernels_after("third.ibin")
+        self.assertEqual(replaced.keys(), written.keys())
+        self.assertTrue(all(replaced[name] != written[name] for name in written))
+        self.run_badly(*select, "fourth.ibin", *on_device, code=1,
+                       says=["NEARFIELD_KERNEL_CACHE", "cpu.ibin"],
+                       environment={"NEARFIELD_KERNEL_CACHE": str(self.path("cpu.ibin"))})
+
 
 class Tune(CommandLine):
     def test_mistakes(self):

@@ -8,14 +8,17 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "device/gpu/gpu.hpp"
 #include "device/gpu/modules.hpp"
+#include "device/gpu/opencl/compiled_programs.hpp"
 
 namespace nearfield::gpu {
 namespace {
@@ -78,10 +81,22 @@ const cl::Buffer& memory_of(const Buffer& buffer) {
   return static_cast<const OpenClBuffer&>(buffer).memory();
 }
 
-// Kernels by name, each module compiled by the driver when the first of its kernels is asked for.
+// Of two virtual machines whose CPUs have one name, one may lack what the other has.
+std::string instructions_of_cpu() {
+  std::ifstream cpus("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(cpus, line)) {
+    if (line.starts_with("flags") || line.starts_with("Features")) break;
+  }
+  return line;
+}
+
+// Kernels by name, each module compiled by the driver when the first of its kernels is asked for,
+// or as an earlier process had it compiled.
 class Kernels {
  public:
-  Kernels(cl::Context context, int warp) : context_(std::move(context)), warp_(warp) {}
+  Kernels(cl::Context context, const cl::Device& device, int warp)
+      : context_(std::move(context)), device_(device), warp_(warp) {}
 
   bool has(std::string_view module) const {
     const std::lock_guard lock(mutex_);
@@ -111,6 +126,11 @@ class Kernels {
  private:
   cl::Program build(std::string_view name) const {
     const Module& module = find_module(name, warp_);
+    const std::string kept_name = fmt::format("{}_{}", name, warp_);
+    const std::string source = source_of(module);
+    if (const auto compiled = compiled_.find(kept_name, source)) {
+      if (auto program = load(*compiled)) return *program;
+    }
     const std::vector<char> code(module.code.begin(), module.code.end());
     cl::Program program(context_, code);
     try {
@@ -121,11 +141,35 @@ class Kernels {
       throw Error(ErrorCode::unsupported,
                   fmt::format("OpenCL cannot compile the kernels of {}: {}", name, log));
     }
+    compiled_.keep(kept_name, source, program.getInfo<CL_PROGRAM_BINARIES>().front());
     return program;
   }
 
+  // All that the compiled module depends on.
+  std::string source_of(const Module& module) const {
+    const cl::Platform platform(device_.getInfo<CL_DEVICE_PLATFORM>());
+    const bool is_cpu = (device_.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0;
+    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", platform.getInfo<CL_PLATFORM_VERSION>(),
+                       device_.getInfo<CL_DEVICE_NAME>(), device_.getInfo<CL_DEVICE_VERSION>(),
+                       device_.getInfo<CL_DRIVER_VERSION>(), is_cpu ? instructions_of_cpu() : "",
+                       module.code);
+  }
+
+  // None where the driver does not take it any more.
+  std::optional<cl::Program> load(const CompiledProgram& compiled) const {
+    try {
+      cl::Program program(context_, {device_}, {compiled});
+      program.build();
+      return program;
+    } catch (const cl::Error&) {
+      return {};
+    }
+  }
+
   cl::Context context_;
+  cl::Device device_;
   int warp_;
+  CompiledPrograms compiled_;
   mutable std::mutex mutex_;
   std::map<std::string, cl::Program> programs_;
 };
@@ -298,7 +342,7 @@ class OpenClDevice final : public Device {
       : device_(device),
         facts_(facts_of(device)),
         context_(device),
-        kernels_(context_, facts_.warp) {}
+        kernels_(context_, device, facts_.warp) {}
 
   const Facts& facts() const override { return facts_; }
 
