@@ -13,11 +13,16 @@ NEARFIELD_INLINE double combine_tree(const double* s) {
                                      M::template combine<double>(b, d));
 }
 
-// `sums` holds M::sums groups of eight. Adding 0 turns -0 into 0, so that equal keys are the same
-// bits.
+// Adding 0 turns -0 into 0, so that equal keys are the same bits.
+template <class M>
+NEARFIELD_INLINE double key_from_totals(const double* totals) {
+  return M::finish(totals) + 0.0;
+}
+
+// `sums` holds M::sums groups of eight.
 template <class M>
 NEARFIELD_INLINE double key_from_sums(const double* sums) {
-  double total[M::sums];
-  for (int i = 0; i < M::sums; ++i) total[i] = combine_tree<M>(sums + 8 * i);
-  return M::finish(total) + 0.0;
+  double totals[M::sums];
+  for (int i = 0; i < M::sums; ++i) totals[i] = combine_tree<M>(sums + 8 * i);
+  return key_from_totals<M>(totals);
 }

@@ -52,7 +52,7 @@ class Comparison {
  public:
   explicit Comparison(std::string device) { device_.device = std::move(device); }
 
-  // The k nearest four times, and of the other searches one.
+  // The k nearest four times, of one query once, and of the other searches one.
   void run(const Setting& setting) {
     // More rows than are looked at before there are thresholds; where memory is short, in chunks.
     base_ = data::make_matrix({setting.kind, setting.dtype, kRows, setting.cols, 2});
@@ -69,6 +69,11 @@ class Comparison {
       compare("knn", setting,
               [&](const Context& c) { return knn(queries_, base_, knn_of(setting, k), c); });
     }
+    default_tuning().device.method =
+        kMethods.at(static_cast<std::size_t>(settings_) % kMethods.size());
+    compare("knn of one query", setting, [&](const Context& c) {
+      return knn(queries_.view().slice(0, 1), base_, knn_of(setting, 10), c);
+    });
     default_tuning().device.method.reset();
     run_another(setting, settings_++ % 5);
   }

@@ -54,6 +54,7 @@ NEARFIELD_INLINE void sync_warp() { __syncwarp(); }
 
 NEARFIELD_INLINE u32 shuffle_xor(u32 x, u32 mask) { return __shfl_xor_sync(~0u, x, mask); }
 NEARFIELD_INLINE u64 shuffle_xor(u64 x, u32 mask) { return __shfl_xor_sync(~0u, x, mask); }
+NEARFIELD_INLINE double shuffle_xor(double x, u32 mask) { return __shfl_xor_sync(~0u, x, mask); }
 NEARFIELD_INLINE u32 shuffle(u32 x, u32 from) { return __shfl_sync(~0u, x, from); }
 NEARFIELD_INLINE u64 shuffle(u64 x, u32 from) { return __shfl_sync(~0u, x, from); }
 // Bit i: whether it is true of lane i.
@@ -146,6 +147,9 @@ NEARFIELD_INLINE void sync_warp() { sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_
 
 NEARFIELD_INLINE u32 shuffle_xor(u32 x, u32 mask) { return sub_group_shuffle_xor(x, mask); }
 NEARFIELD_INLINE u64 shuffle_xor(u64 x, u32 mask) { return sub_group_shuffle_xor(x, mask); }
+NEARFIELD_INLINE double shuffle_xor(double x, u32 mask) {
+  return as_double(sub_group_shuffle_xor(as_ulong(x), mask));
+}
 NEARFIELD_INLINE u32 shuffle(u32 x, u32 from) { return sub_group_shuffle(x, from); }
 NEARFIELD_INLINE u64 shuffle(u64 x, u32 from) { return sub_group_shuffle(x, from); }
 NEARFIELD_INLINE u32 ballot(bool of_this) { return sub_group_ballot(of_this).x; }

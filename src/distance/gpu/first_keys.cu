@@ -163,28 +163,18 @@ NEARFIELD_INLINE void find_first(const Rows& queries, const Rows& rows, double p
 }  // namespace nearfield::device
 
 // Of each query, and of each part of the rows, the first `first` keys up to its threshold.
-NEARFIELD_KERNEL first_keys(NEARFIELD_GLOBAL const nearfield::u8* queries,
-                            nearfield::u64 query_begin, nearfield::u64 query_stride,
-                            nearfield::u32 query_count, nearfield::u32 query_type,
-                            NEARFIELD_GLOBAL const nearfield::u8* rows, nearfield::u64 row_begin,
-                            nearfield::u64 row_stride, nearfield::u32 row_count,
-                            nearfield::u32 row_type, nearfield::u32 width, double p,
-                            nearfield::u32 first, NEARFIELD_GLOBAL const double* thresholds,
+NEARFIELD_KERNEL first_keys(NEARFIELD_KEY_VECTORS, nearfield::u32 first,
+                            NEARFIELD_GLOBAL const double* thresholds,
                             NEARFIELD_GLOBAL nearfield::u32* count, nearfield::u32 most,
                             NEARFIELD_GLOBAL nearfield::u64* places,
                             NEARFIELD_GLOBAL double* found) {
-  NEARFIELD_BLOCK nearfield::device::Number query_piece[nearfield::device::kSide]
-                                                       [nearfield::device::kPiece + 1];
-  NEARFIELD_BLOCK nearfield::device::Number row_piece[nearfield::device::kSide]
-                                                     [nearfield::device::kPiece + 1];
+  NEARFIELD_KEY_PIECES(query_piece, row_piece);
   NEARFIELD_BLOCK double keys[nearfield::device::kSide][nearfield::device::kListed];
   NEARFIELD_BLOCK nearfield::u32 numbers[nearfield::device::kSide][nearfield::device::kListed];
   NEARFIELD_BLOCK nearfield::u32 added[nearfield::device::kSide];
   NEARFIELD_BLOCK double last_key[nearfield::device::kSide];
   NEARFIELD_BLOCK nearfield::u32 last_row[nearfield::device::kSide];
   nearfield::device::find_first(
-      {queries + query_begin, query_stride, query_count, width, query_type},
-      {rows + row_begin, row_stride, row_count, width, row_type}, p, first,
-      {thresholds, {count, most, places}, found}, {keys, numbers, added, last_key, last_row},
-      {query_piece, row_piece});
+      NEARFIELD_KEY_SETS, first, {thresholds, {count, most, places}, found},
+      {keys, numbers, added, last_key, last_row}, {query_piece, row_piece});
 }

@@ -161,3 +161,21 @@ struct ToList {
 
 }  // namespace
 }  // namespace nearfield::device
+
+// What a kernel of keys takes first: both sets are as wide, begin at some byte, and may be of
+// different types.
+#define NEARFIELD_KEY_VECTORS                                                             \
+  NEARFIELD_GLOBAL const nearfield::u8 *queries, nearfield::u64 query_begin,              \
+      nearfield::u64 query_stride, nearfield::u32 query_count, nearfield::u32 query_type, \
+      NEARFIELD_GLOBAL const nearfield::u8 *rows, nearfield::u64 row_begin,               \
+      nearfield::u64 row_stride, nearfield::u32 row_count, nearfield::u32 row_type,       \
+      nearfield::u32 width, double p
+#define NEARFIELD_KEY_SETS                                               \
+  {queries + query_begin, query_stride, query_count, width, query_type}, \
+      {rows + row_begin, row_stride, row_count, width, row_type}, p
+// Pieces of a square: only a kernel may declare them.
+#define NEARFIELD_KEY_PIECES(query_piece, row_piece)                                    \
+  NEARFIELD_BLOCK nearfield::device::Number query_piece[nearfield::device::kSide]       \
+                                                       [nearfield::device::kPiece + 1]; \
+  NEARFIELD_BLOCK nearfield::device::Number row_piece[nearfield::device::kSide]         \
+                                                     [nearfield::device::kPiece + 1]
