@@ -38,6 +38,7 @@ CompletedOption completed(const CLI::Option& option) {
                    : type == "TYPE"   ? file_type_names()
                    : type == "DEVICE" ? device_kinds()
                    : type == "EFFORT" ? effort_names()
+                   : type == "CHECK"  ? cross_check_names()
                                       : without_numbers(metric_names());
   } else {
     result.value = Value::other;

@@ -24,6 +24,7 @@ std::vector<std::string> isa_names() {
 std::vector<std::string> device_kinds() { return {"cpu", "cuda", "opencl"}; }
 
 std::vector<std::string> effort_names() { return {"quick", "full"}; }
+std::vector<std::string> cross_check_names() { return {"none", "nearest", "tested"}; }
 
 std::vector<std::string> file_type_names() {
   std::vector<std::string> names;

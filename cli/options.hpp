@@ -13,6 +13,7 @@ namespace nearfield::cli {
 
 // Groups of the help.
 inline constexpr auto kInput = "Input";
+inline constexpr auto kSearch = "Search";
 inline constexpr auto kOutput = "Output";
 
 // An option whose text `parse` turns into the target; what it throws is an error of usage.

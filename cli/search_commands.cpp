@@ -8,6 +8,7 @@ void add_search_commands(CLI::App& app, Mode mode) {
   add_range_command(app, mode);
   add_pairs_command(app, mode);
   add_mutual_command(app, mode);
+  add_match_command(app, mode);
   add_groundtruth_command(app, mode);
 }
 

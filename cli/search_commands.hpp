@@ -14,6 +14,7 @@ void add_graph_command(CLI::App& app, Mode mode);
 void add_range_command(CLI::App& app, Mode mode);
 void add_pairs_command(CLI::App& app, Mode mode);
 void add_mutual_command(CLI::App& app, Mode mode);
+void add_match_command(CLI::App& app, Mode mode);
 void add_groundtruth_command(CLI::App& app, Mode mode);
 
 // All of them.

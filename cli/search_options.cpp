@@ -13,7 +13,6 @@
 namespace nearfield::cli {
 namespace {
 
-constexpr auto kSearch = "Search";
 constexpr auto kRun = "Run";
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <nearfield/index.hpp>
 #include <nearfield/isa.hpp>
 #include <nearfield/knn.hpp>
+#include <nearfield/match.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 #include <nearfield/mutual.hpp>

@@ -9,10 +9,11 @@
     array([[1, 4, 0],
            [3, 1, 4]])
 
-Searches: `knn`, `within`, `graph`, `pairs`, `mutual`, `KnnCursor`; `select_k` for values you have
-already; `pairwise` for all distances. Where they can run: `devices`, and what is fastest there:
-`tune`.
-What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `plan_mutual`.
+Searches: `knn`, `within`, `graph`, `pairs`, `mutual`, `match`, `KnnCursor`; `select_k` for values
+you have already; `pairwise` for all distances. Where they can run: `devices`, and what is fastest
+there: `tune`.
+What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `plan_mutual`,
+`plan_match`.
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
 that is searched again and again.
 Vectors that are kept under ids, and change: `Index`, `verify_index`.
@@ -45,11 +46,18 @@ from nearfield._files import (
 from nearfield._index import Index, IndexStats, verify_index
 from nearfield._info import MetricInfo, isas, metrics
 from nearfield._pairwise import pairwise
-from nearfield._plans import plan_graph, plan_knn, plan_mutual, plan_pairs, plan_within
+from nearfield._plans import (
+    plan_graph,
+    plan_knn,
+    plan_match,
+    plan_mutual,
+    plan_pairs,
+    plan_within,
+)
 from nearfield._prepared import PreparedRows, prepare
 from nearfield._results import Neighbors, Pairs, Pairwise, Plan, Ranges, Selected, Stats
 from nearfield._rows import Bits, FileRows, bits, open_rows
-from nearfield._search import graph, knn, mutual, pairs, within
+from nearfield._search import graph, knn, match, mutual, pairs, within
 from nearfield._select import select_k
 from nearfield._tune import tune
 
@@ -89,6 +97,7 @@ __all__ = [
     "graph",
     "isas",
     "knn",
+    "match",
     "metrics",
     "mutual",
     "open_rows",
@@ -96,6 +105,7 @@ __all__ = [
     "pairwise",
     "plan_graph",
     "plan_knn",
+    "plan_match",
     "plan_mutual",
     "plan_pairs",
     "plan_within",

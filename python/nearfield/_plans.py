@@ -9,7 +9,14 @@ from __future__ import annotations
 from nearfield import _core
 from nearfield._copies import Copies
 from nearfield._filters import FilterLike
-from nearfield._questions import ask_graph, ask_knn, ask_mutual, ask_pairs, ask_within
+from nearfield._questions import (
+    ask_graph,
+    ask_knn,
+    ask_match,
+    ask_mutual,
+    ask_pairs,
+    ask_within,
+)
 from nearfield._results import Plan, make_plan
 from nearfield._rows import RowsLike
 from nearfield._run import Progress, running
@@ -179,3 +186,39 @@ def plan_mutual(
         device_memory_limit=device_memory_limit,
     ) as run:
         return make_plan(_core.plan_mutual(*question, run))
+
+
+def plan_match(
+    first: RowsLike,
+    second: RowsLike,
+    *,
+    ratio: float | None = 0.8,
+    margin: float | None = None,
+    max_distance: float | None = None,
+    cross_check: str = "nearest",
+    metric: str = "euclidean",
+    check_finite: bool = False,
+    copy: bool = True,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
+    isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
+) -> Plan:
+    """What `match` would do. With a cross check each pair counts twice: once from either side."""
+    copies = Copies(copy, memory_limit, for_plan=True)
+    question = ask_match(
+        first, second, ratio, margin, max_distance, cross_check, metric, check_finite, copies
+    )
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
+        return make_plan(_core.plan_match(*question, run))

@@ -94,6 +94,28 @@ def ask_mutual(
     return first, second, options
 
 
+def ask_match(
+    first: RowsLike,
+    second: RowsLike,
+    ratio: float | None,
+    margin: float | None,
+    max_distance: float | None,
+    cross_check: str,
+    metric: str,
+    check_finite: bool,
+    copies: Copies,
+) -> tuple[_core.Rows, _core.Rows, _core.MatchOptions]:
+    options = _core.MatchOptions(
+        text("metric", metric),
+        None if ratio is None else real("ratio", ratio),
+        None if margin is None else real("margin", margin),
+        None if max_distance is None else real("max_distance", max_distance),
+        text("cross_check", cross_check),
+        flag("check_finite", check_finite),
+    )
+    return take_rows("first", first, copies), take_rows("second", second, copies), options
+
+
 def _take_sets(
     queries: RowsLike, base: RowsLike, filter: FilterLike, copies: Copies
 ) -> tuple[_core.Rows, _core.Rows, _core.Filter | None]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from nearfield import _core
 from nearfield._copies import Copies
 from nearfield._filters import FilterLike
-from nearfield._questions import ask_graph, ask_knn, ask_mutual, ask_pairs, ask_within
+from nearfield._questions import (
+    ask_graph,
+    ask_knn,
+    ask_match,
+    ask_mutual,
+    ask_pairs,
+    ask_within,
+)
 from nearfield._results import Neighbors, Pairs, Ranges, make_neighbors, make_pairs, make_ranges
 from nearfield._rows import RowsLike
 from nearfield._run import Progress, running
@@ -257,3 +264,61 @@ def mutual(
         device_memory_limit=device_memory_limit,
     ) as run:
         return make_pairs(_core.mutual(*question, run))
+
+
+def match(
+    first: RowsLike,
+    second: RowsLike,
+    *,
+    ratio: float | None = 0.8,
+    margin: float | None = None,
+    max_distance: float | None = None,
+    cross_check: str = "nearest",
+    metric: str = "euclidean",
+    check_finite: bool = False,
+    copy: bool = True,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
+    isa: str | None = None,
+    device: str | None = None,
+    device_memory_limit: int | str | None = None,
+) -> Pairs:
+    """Descriptors of two images that belong together, closest pair first: of each row of `first`
+    its nearest of `second`, if it passes the tests.
+
+    ratio         the nearest must be nearer than `ratio` times the second nearest: true distances,
+                  and strictly, so that 1 rejects ties. None: any
+    margin        the nearest must be at least so much nearer than the second nearest: rather this
+                  for binary descriptors
+    max_distance  the nearest must be at most so far
+    cross_check   "nearest": it has the row of `first` for its own nearest; "tested": and that one
+                  passes the tests too; "none"
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> left = np.array([[0, 0], [9, 9], [50, 50]], dtype=np.uint8)
+    >>> right = np.array([[9, 8], [0, 1], [30, 40], [40, 30]], dtype=np.uint8)
+    >>> distances, first, second = nf.match(left, right)
+    >>> first, second
+    (array([0, 1]), array([1, 0]))
+
+    The third row has two that are as near, and so none. Bytes are matched exactly; of floats the
+    answer is that of float64. An image without descriptors has no matches. The other arguments are
+    those of `knn`.
+    """
+    copies = Copies(copy, memory_limit)
+    question = ask_match(
+        first, second, ratio, margin, max_distance, cross_check, metric, check_finite, copies
+    )
+    with running(
+        copies,
+        threads=threads,
+        isa=isa,
+        timeout=timeout,
+        progress=progress,
+        device=device,
+        device_memory_limit=device_memory_limit,
+    ) as run:
+        return make_pairs(_core.match(*question, run))

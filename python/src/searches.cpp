@@ -1,4 +1,4 @@
-// knn, within, graph, pairs and mutual, and their plans.
+// knn, within, graph, pairs, mutual and match, and their plans.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -9,6 +9,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nearfield/graph.hpp>
 #include <nearfield/knn.hpp>
+#include <nearfield/match.hpp>
 #include <nearfield/mutual.hpp>
 #include <nearfield/pairs.hpp>
 #include <nearfield/within.hpp>
@@ -85,6 +86,21 @@ void bind_options(nb::module_& module) {
             new (self) MutualOptions{.metric = parse_metric(metric), .check_finite = check_finite};
           },
           nb::arg("metric"), nb::arg("check_finite"));
+  nb::class_<MatchOptions>(module, "MatchOptions")
+      .def(
+          "__init__",
+          [](MatchOptions* self, std::string_view metric, std::optional<double> ratio,
+             std::optional<double> margin, std::optional<double> max_distance,
+             std::string_view cross_check, bool check_finite) {
+            new (self) MatchOptions{.metric = parse_metric(metric),
+                                    .ratio = ratio,
+                                    .margin = margin,
+                                    .max_distance = max_distance,
+                                    .cross_check = parse_cross_check(cross_check),
+                                    .check_finite = check_finite};
+          },
+          nb::arg("metric"), nb::arg("ratio").none(), nb::arg("margin").none(),
+          nb::arg("max_distance").none(), nb::arg("cross_check"), nb::arg("check_finite"));
 }
 
 // Whether a search takes no more than some 20 ms, even if it finds and sorts all pairs: so many
@@ -145,6 +161,13 @@ nb::tuple run_mutual(const Rows& first, const Rows* second, const MutualOptions&
   }));
 }
 
+nb::tuple run_match(const Rows& first, const Rows& second, const MatchOptions& options,
+                    const Run& run) {
+  return to_python(run_search(run, first, second, options.metric, [&](const Context& context) {
+    return match(first.source(), second.source(), options, context);
+  }));
+}
+
 void bind_plans(nb::module_& module) {
   module.def("plan_knn",
              [](const Rows& queries, const Rows& base, const KnnOptions& options, const Run& run) {
@@ -175,6 +198,10 @@ void bind_plans(nb::module_& module) {
                              : plan_mutual(first.source(), second->source(), options, context));
       },
       nb::arg("first"), nb::arg("second").none(), nb::arg("options"), nb::arg("run"));
+  module.def("plan_match", [](const Rows& first, const Rows& second, const MatchOptions& options,
+                              const Run& run) {
+    return to_python(plan_match(first.source(), second.source(), options, run.context()));
+  });
 }
 
 }  // namespace
@@ -188,6 +215,7 @@ void bind_searches(nb::module_& module) {
              nb::arg("run"));
   module.def("mutual", run_mutual, nb::arg("first"), nb::arg("second").none(), nb::arg("options"),
              nb::arg("run"));
+  module.def("match", run_match);
   bind_plans(module);
 }
 

@@ -1,77 +1,106 @@
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <nearfield/results.hpp>
 
+#include "core/infinity.hpp"
 #include "scan/sink.hpp"
 
 namespace nearfield {
 
-// The nearest row of each query: what TopKSink does for k = 1, in 16 bytes a query.
+// Where nothing was found.
+inline constexpr Neighbor kNoNeighbor{kInfinity, std::numeric_limits<std::int64_t>::max()};
+
+// What is kept of the rows that a query has met: the nearest,
+struct OneNearest {
+  static constexpr std::int64_t kCount = 1;
+  Neighbor nearest = kNoNeighbor;
+
+  double threshold() const { return nearest.key; }
+  void offer(const Neighbor& neighbor) { nearest = std::min(nearest, neighbor); }
+  void merge(const OneNearest& other) { offer(other.nearest); }
+};
+
+// or also how far the second is; infinity if there is none.
+struct TwoNearest {
+  static constexpr std::int64_t kCount = 2;
+  Neighbor nearest = kNoNeighbor;
+  double second = kInfinity;
+
+  double threshold() const { return second; }
+  void offer(const Neighbor& neighbor) {
+    if (neighbor < nearest) {
+      second = nearest.key;
+      nearest = neighbor;
+    } else {
+      second = std::min(second, neighbor.key);
+    }
+  }
+  void merge(const TwoNearest& other) {
+    offer(other.nearest);
+    second = std::min(second, other.second);
+  }
+};
+
+// What TopKSink does for k = 1 and 2, in 16 or 24 bytes a query.
+template <class Kept>
 class NearestSink final : public TwoSidedSink {
  public:
-  // Where nothing was found.
-  static constexpr Neighbor kNone{std::numeric_limits<double>::infinity(),
-                                  std::numeric_limits<std::int64_t>::max()};
-
   explicit NearestSink(Range queries)
-      : queries_(queries), nearest_(static_cast<std::size_t>(queries.size()), kNone) {}
+      : queries_(queries), kept_(static_cast<std::size_t>(queries.size())) {}
 
-  const Neighbor& of(std::int64_t query) const { return nearest_[place(query)]; }
+  const Kept& of(std::int64_t query) const { return kept_[place(query)]; }
 
   TwoSidedSink* two_sided() override { return this; }
   bool one_set() const override { return true; }
   void thresholds(Range queries, std::span<double> out) const override {
     for (std::int64_t query = queries.begin; query < queries.end; ++query) {
-      out[static_cast<std::size_t>(query - queries.begin)] = of(query).key;
+      out[static_cast<std::size_t>(query - queries.begin)] = of(query).threshold();
     }
   }
   void row_thresholds(Range rows, std::span<double> out) const override { thresholds(rows, out); }
   void consume(const Candidates& candidates, std::span<const double> keys) override {
     for_each_close(
-        candidates, keys, [&](std::int64_t query) { return of(query).key; },
+        candidates, keys, [&](std::int64_t query) { return of(query).threshold(); },
         [&](std::int64_t query, double key, std::int64_t row) {
-          offer(query, {key, row});
+          kept_[place(query)].offer({key, row});
         });
   }
   void consume_turned(const Candidates& candidates, std::span<const double> keys) override {
     for_each_close(
-        candidates, keys, [](std::int64_t) { return kNone.key; },
+        candidates, keys, [](std::int64_t) { return kInfinity; },
         [&](std::int64_t query, double key, std::int64_t row) {
-          offer(row, {key, query});
+          kept_[place(row)].offer({key, query});
         });
   }
   std::unique_ptr<Sink> twin() const override { return std::make_unique<NearestSink>(queries_); }
   void merge(Sink& twin, std::int64_t query) override {
-    offer(query, static_cast<NearestSink&>(twin).of(query));
+    kept_[place(query)].merge(static_cast<NearestSink&>(twin).of(query));
   }
 
  private:
   std::size_t place(std::int64_t query) const {
     return static_cast<std::size_t>(query - queries_.begin);
   }
-  void offer(std::int64_t query, const Neighbor& neighbor) {
-    Neighbor& nearest = nearest_[place(query)];
-    if (neighbor < nearest) nearest = neighbor;
-  }
 
   Range queries_;
-  std::vector<Neighbor> nearest_;
+  std::vector<Kept> kept_;
 };
 
-// The nearest row of each query and the nearest query of each row. A loop that looks from one side
-// only fills that of the queries.
+// Of the rows that each query has met, and of the queries that each row has. A loop that looks from
+// one side only fills that of the queries.
+template <class Kept>
 class BothSidesSink final : public TwoSidedSink {
  public:
   BothSidesSink(Range queries, Range rows) : of_queries_(queries), of_rows_(rows) {}
 
-  const NearestSink& of_queries() const { return of_queries_; }
-  const NearestSink& of_rows() const { return of_rows_; }
+  const NearestSink<Kept>& of_queries() const { return of_queries_; }
+  const NearestSink<Kept>& of_rows() const { return of_rows_; }
 
   TwoSidedSink* two_sided() override { return this; }
   bool one_set() const override { return false; }
@@ -91,8 +120,8 @@ class BothSidesSink final : public TwoSidedSink {
   void merge(Sink& twin, std::int64_t query) override { of_queries_.merge(twin, query); }
 
  private:
-  NearestSink of_queries_;
-  NearestSink of_rows_;
+  NearestSink<Kept> of_queries_;
+  NearestSink<Kept> of_rows_;
 };
 
 }  // namespace nearfield

@@ -193,7 +193,9 @@ class Devices(CommandLine):
                 self.assertEqual(self.path("device.npy").read_bytes(),
                                  self.path("cpu.npy").read_bytes())
         searches = [["knn", "--queries", "q.fbin", "-k", 5], ["graph", "-k", 3],
-                    ["mutual", "--queries", "q.fbin"], ["pairs", "--count", 9],
+                    ["mutual", "--queries", "q.fbin"],
+                    ["match", "--queries", "q.fbin", "--ratio", 0.95],
+                    ["pairs", "--count", 9],
                     ["range", "--queries", "q.fbin", "--radius", 30]]
         for search in searches:
             offsets = ["--offsets", "offsets.npy"] if search[0] == "range" else []

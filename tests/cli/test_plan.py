@@ -11,6 +11,7 @@ SEARCHES = {
     "range": ["--queries", "q.fbin", "--base", "b.fbin", "--radius", 5],
     "pairs": ["--base", "b.fbin", "--count", 7],
     "mutual": ["--queries", "q.fbin", "--base", "b.fbin"],
+    "match": ["--queries", "q.fbin", "--base", "b.fbin"],
     "groundtruth": ["--queries", "q.fbin", "--base", "b.fbin"],
 }
 

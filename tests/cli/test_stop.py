@@ -17,6 +17,7 @@ LONG_SEARCHES = {
     "range": [*TWO_SETS, "--radius", "-1", "--output", "i.csv"],
     "pairs": [*ONE_SET, "--count", "5", "--output", "i.ibin"],
     "mutual": [*ONE_SET, "--output", "i.ibin"],
+    "match": [*TWO_SETS, "--output", "i.ibin"],
     "groundtruth": [*TWO_SETS, "-k", "1", "--output", "truth.bin"],
 }
 

@@ -7,7 +7,7 @@ import unittest
 
 from support import NEARFIELD, CommandLine, write_bin
 
-SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "groundtruth"]
+SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "match", "groundtruth"]
 VALUES = ["select", "pairwise"]
 INDEXES = ["build", "add", "remove", "search", "verify", "compact"]
 COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *VALUES, *INDEXES, "eval",

@@ -423,4 +423,36 @@ PairAnswer mutual(MatrixView first, MatrixView second, bool one_set, MetricSpec 
   return answer_of(agreed, metric);
 }
 
+PairAnswer match(MatrixView first, MatrixView second, const MatchOptions& options) {
+  KnnOptions nearest;
+  nearest.k = 2;
+  nearest.metric = options.metric;
+  const Answer of_first = oracle::knn(first, second, nearest);
+  const Answer of_second = oracle::knn(second, first, nearest);
+  const auto passes = [&](const Answer& of, std::int64_t row) {
+    const auto at = static_cast<std::size_t>(row);
+    if (of.counts[at] == 0) return false;
+    const double one = reported(options.metric, of.keys[2 * at]);
+    if (options.max_distance && one > *options.max_distance) return false;
+    if (of.counts[at] == 1) return one < kInfinity || !options.ratio;
+    const double two = reported(options.metric, of.keys[2 * at + 1]);
+    if (options.ratio && one >= *options.ratio * two) return false;
+    return !options.margin || two - one >= *options.margin;
+  };
+  std::vector<KeyAndRows> matches;
+  for (std::int64_t i = 0; i < first.rows(); ++i) {
+    if (!passes(of_first, i)) continue;
+    const auto at = static_cast<std::size_t>(2 * i);
+    const std::int64_t j = of_first.ids[at];
+    if (options.cross_check != CrossCheck::none &&
+        of_second.ids[static_cast<std::size_t>(2 * j)] != i) {
+      continue;
+    }
+    if (options.cross_check == CrossCheck::tested && !passes(of_second, j)) continue;
+    matches.emplace_back(of_first.keys[at], i, j);
+  }
+  std::sort(matches.begin(), matches.end());
+  return answer_of(matches, options.metric);
+}
+
 }  // namespace nearfield::oracle

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <nearfield/knn.hpp>
+#include <nearfield/match.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 #include <nearfield/pairs.hpp>
@@ -55,5 +56,8 @@ PairAnswer pairs(MatrixView first, MatrixView second, bool one_set, const PairsO
 
 // What mutual must find.
 PairAnswer mutual(MatrixView first, MatrixView second, bool one_set, MetricSpec metric);
+
+// What match must find, by what metrics report: MatchDistance is not looked at.
+PairAnswer match(MatrixView first, MatrixView second, const MatchOptions& options);
 
 }  // namespace nearfield::oracle

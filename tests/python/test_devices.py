@@ -149,6 +149,10 @@ def test_searches_have_the_same_bits_on_a_device() -> None:
     np.testing.assert_array_equal(
         nf.mutual(queries, base, device=DEVICE).keys, nf.mutual(queries, base).keys
     )
+    np.testing.assert_array_equal(
+        nf.match(queries, base, ratio=0.99, device=DEVICE).keys,
+        nf.match(queries, base, ratio=0.99).keys,
+    )
     assert nf.plan_knn(queries, base, device=DEVICE).device.startswith(DEVICE)
     cursor = nf.KnnCursor(queries, base)
     np.testing.assert_array_equal(cursor.next(7, device=DEVICE).keys, expected.keys)

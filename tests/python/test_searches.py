@@ -166,6 +166,7 @@ def test_plans_take_the_arguments_of_their_searches() -> None:
         (nf.plan_graph, nf.graph),
         (nf.plan_pairs, nf.pairs),
         (nf.plan_mutual, nf.mutual),
+        (nf.plan_match, nf.match),
     ):
         assert signature(plan).parameters == signature(search).parameters
 

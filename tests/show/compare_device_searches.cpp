@@ -127,12 +127,23 @@ class Comparison {
           return pairs(few_, options, c);
         });
       default:
+        compare_match(setting);
         return compare("mutual", setting, [&](const Context& c) {
           MutualOptions options;
           options.metric = setting.metric;
           return mutual(queries_, few_, options, c);
         });
     }
+  }
+
+  // Of distances, for which the tests are made.
+  void compare_match(const Setting& setting) {
+    MatchOptions options;
+    options.metric = setting.metric;
+    options.ratio = 0.95;
+    const bool squares = setting.metric == MetricSpec(Metric::sqeuclidean);
+    if (squares || info(setting.metric).reported == Reported::similarity) return;
+    compare("match", setting, [&](const Context& c) { return match(queries_, few_, options, c); });
   }
 
   void compare_filtered(const Setting& setting) {
