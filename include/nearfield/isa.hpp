@@ -8,13 +8,14 @@ namespace nearfield {
 
 // Worst to best within an architecture. Results are the same bits on all of them.
 enum class Isa {
-  scalar,     // portable C++; not built where every machine has better (AArch64)
-  ssse3,      // x86-64: every CPU since 2006
-  avx2,       // Haswell, Zen
-  avx512,     // Skylake-X: F, BW, DQ, VL
-  avx512icl,  // Ice Lake, Zen 4: and VPOPCNTDQ, BITALG, VBMI2, VNNI
-  amx,        // Sapphire Rapids: and AMX-INT8
-  neon,       // AArch64
+  scalar,      // portable C++; not built where every machine has better (AArch64)
+  ssse3,       // x86-64: every CPU since 2006
+  avx2,        // Haswell, Zen
+  avx512,      // Skylake-X: F, BW, DQ, VL
+  avx512vnni,  // Cascade Lake: and VNNI
+  avx512icl,   // Ice Lake, Zen 4: and VPOPCNTDQ, BITALG, VBMI2
+  amx,         // Sapphire Rapids: and AMX-INT8
+  neon,        // AArch64
 };
 
 std::string_view to_string(Isa isa);

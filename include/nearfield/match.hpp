@@ -26,12 +26,11 @@ CrossCheck parse_cross_check(std::string_view name);
 enum class MatchDistance {
   reported,    // what the metric reports, in float64
   sift_angle,  // between SIFT bytes, taken to have length 512: acos(product / 512^2), in float32,
-               // as COLMAP has it; of Metric::inner_product
+               // as COLMAP has it; of Metric::inner_product and u8. Tests are in float32 too
 };
 
-// d1 is how far the nearest row of `second` is from a row of `first`, d2 the second nearest; where
-// there is none, nothing speaks against the first, but for sift_angle, which takes it to be at a
-// right angle.
+// d1 is how far the nearest row of `second` is from a row of `first`, d2 the second nearest. Where
+// there is none, d2 is infinite; for sift_angle it is a right angle.
 struct MatchOptions {
   // A distance, so that ratios mean something: sqeuclidean and similarities are refused. Of binary
   // descriptors hamming, and rather a margin than a ratio.
@@ -49,7 +48,7 @@ struct MatchOptions {
   CrossCheck cross_check = CrossCheck::nearest;
   bool check_finite = false;  // as in KnnOptions
 
-  // The rules of COLMAP's matcher of SIFT bytes, as it has them unless told otherwise.
+  // The rules of COLMAP's brute-force matcher of SIFT bytes on CPUs, with its numbers.
   static MatchOptions colmap() {
     return {.metric = Metric::inner_product,
             .distance = MatchDistance::sift_angle,

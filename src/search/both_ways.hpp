@@ -11,6 +11,7 @@
 #include "core/float_environment.hpp"
 #include "scan/nearest_sink.hpp"
 #include "search/engine.hpp"
+#include "search/pair_results.hpp"
 
 namespace nearfield {
 
@@ -35,15 +36,13 @@ class BothWays {
  public:
   using Nearest = std::vector<Kept>;  // by the row's number
 
-  // Bytes that the caller keeps for each row, and of the result.
-  BothWays(const TwoSets& sets, std::int64_t kept_bytes, std::int64_t result_bytes,
-           std::string selector, const Context& context)
+  BothWays(const TwoSets& sets, const std::string& selector, const Context& context)
       : one_set_(sets.second == nullptr),
         first_{0, sets.first.rows()},
         second_{0, one_set_ ? 0 : sets.second->rows()},
         sides_(sets.sides),
-        kept_bytes_(kept_bytes),
-        result_bytes_(result_bytes),
+        metric_(sets.metric),
+        context_(context),
         forward_({sets.first, one_set_ ? sets.first : *sets.second, sets.metric, every_row_,
                   one_set_ ? Meets::other_rows : Meets::every_row, sets.check_finite},
                  context) {
@@ -62,37 +61,66 @@ class BothWays {
 
   const Plan& plan() const { return plan_; }
 
-  void run(Monitor& monitor) {
+  // Rows of the first set and their nearest, those that accepts(row, what is kept of it) takes, in
+  // the order of Pairs.
+  template <class Accepts>
+  Pairs run(const Accepts& accepts) {
+    const DefaultFloats floats;
+    Monitor monitor(context_, plan_.pairs);
+    look(monitor);
+    std::vector<KeyedPair> pairs;
+    for (std::int64_t row = 0; row < first_.size(); ++row) {
+      const Kept& kept = of_first_[static_cast<std::size_t>(row)];
+      if (kept.nearest == kNoNeighbor || !accepts(row, kept)) continue;
+      pairs.push_back({kept.nearest.key, row, kept.nearest.id});
+    }
+    std::sort(pairs.begin(), pairs.end());
+    Pairs result;
+    append_pairs(pairs, metric_, monitor, result);
+    monitor.finish();
+    result.exact = forward_.exact() && (!backward_ || backward_->exact());
+    result.stats = {plan_, stats_.pairs_considered, stats_.pairs_verified, monitor.seconds()};
+    return result;
+  }
+
+  // Of what the rows of the second set met, for accepts; of one set, of the first.
+  const Kept& of_second(std::int64_t row) const {
+    return (one_set_ ? of_first_ : of_second_)[static_cast<std::size_t>(row)];
+  }
+
+ private:
+  void look(Monitor& monitor) {
     of_first_.resize(static_cast<std::size_t>(first_.size()));
     of_second_.resize(static_cast<std::size_t>(sides_ == Sides::both ? second_.size() : 0));
     stats_ = look_from_first(monitor);
     plan_.filter = stats_.plan.filter;  // which may have been left to the rows
+    plan_.note = stats_.plan.note;      // and a device may have failed
     const bool some = first_.size() > 0 && second_.size() > 0;
     if (backward_ && some && !forward_.served_both()) {
       const Stats back = look_from_second(monitor);
       stats_.pairs_considered += back.pairs_considered;
       stats_.pairs_verified += back.pairs_verified;
       if (back.plan.filter != plan_.filter) plan_.filter += "; back: " + back.plan.filter;
+      if (back.plan.note != plan_.note) plan_.note += "; back: " + back.plan.note;
     }
   }
 
-  // After a run.
-  const Nearest& of_first() const { return of_first_; }
-  // Of one set, the same.
-  const Nearest& of_second() const { return one_set_ ? of_first_ : of_second_; }
-  bool exact() const { return forward_.exact() && (!backward_ || backward_->exact()); }
-  Stats stats(const Monitor& monitor) const {
-    return {plan_, stats_.pairs_considered, stats_.pairs_verified, monitor.seconds()};
+  std::int64_t most_pairs() const {
+    if (one_set_) return first_.size() / 2;
+    return sides_ == Sides::first ? first_.size() : std::min(first_.size(), second_.size());
   }
 
- private:
   // The same for either: what is known of both sides, and of the side that is looked from.
   void plan(Engine& engine, const std::string& selector) const {
-    constexpr std::int64_t kBytes = 2 * sizeof(Kept);  // in the sink, and taken from it
-    const std::int64_t rows = checked_add(first_.size(), second_.size(), "rows of both sets");
+    constexpr std::int64_t kKeptBytes = 2 * sizeof(Kept);       // in the sink, and taken from it
+    constexpr std::int64_t kPairBytes = 3 * sizeof(KeyedPair);  // they grow by doubling
+    const std::int64_t rows =
+        checked_add(first_.size(), sides_ == Sides::both ? second_.size() : 0, "rows of both sets");
     engine.plan({.sink_of_a_query = sizeof(Kept),
-                 .shared = checked_mul(rows, kBytes + kept_bytes_, "bytes of the nearest"),
-                 .result = result_bytes_,
+                 .shared = checked_add(checked_mul(rows, kKeptBytes, "bytes of the nearest"),
+                                       checked_mul(most_pairs(), kPairBytes, "bytes of pairs"),
+                                       "bytes of both sides"),
+                 .result = checked_mul(most_pairs(), kPairResultBytes, "bytes of the result"),
                  .threshold_rank = Kept::kCount,
                  .first_of_any = Kept::kCount},
                 selector, default_tuning());
@@ -138,8 +166,8 @@ class BothWays {
   const Range first_;
   const Range second_;
   const Sides sides_;
-  const std::int64_t kept_bytes_;
-  const std::int64_t result_bytes_;
+  const MetricSpec metric_;
+  const Context& context_;
   RowFilter every_row_;
   Engine forward_;
   std::optional<Engine> backward_;  // of two sets, where one pass does not serve both

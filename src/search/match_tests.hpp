@@ -7,16 +7,12 @@
 
 namespace nearfield {
 
-class MatchTests {
- public:
-  // Throws invalid_argument where the options contradict each other or mean nothing.
-  explicit MatchTests(const MatchOptions& options);
+// Throws invalid_argument where the options contradict each other or the types, or mean nothing.
+void check_match(const MatchOptions& options, DType first, DType second);
 
-  bool pass(const TwoNearest& nearest) const;
-  double distance(double key) const;
+bool passes_tests(const MatchOptions& options, const TwoNearest& nearest);
 
- private:
-  const MatchOptions& options_;
-};
+// MatchDistance::sift_angle, of a key of Metric::inner_product.
+float sift_angle(double key);
 
 }  // namespace nearfield

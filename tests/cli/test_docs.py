@@ -20,7 +20,7 @@ def examples(text):
 
 def without_machine(text):
     """Instruction set, threads, time and rate are of the machine the page was written on."""
-    text = re.sub(r"\b(scalar|ssse3|avx2|avx512(icl)?|amx|neon)\b", "ISA", text)
+    text = re.sub(r"\b(scalar|ssse3|avx2|avx512(vnni|icl)?|amx|neon)\b", "ISA", text)
     text = re.sub(r"ISA, \d+ threads?", "ISA, # threads", text)
     return re.sub(r"\d+\.\d+ s\b|[\d.]+ [kMGT]? ?(?=pairs/s)", "#", text)
 

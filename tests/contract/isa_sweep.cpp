@@ -22,8 +22,8 @@
 namespace nearfield::contract {
 namespace {
 
-constexpr std::array kEveryIsa = {Isa::scalar,    Isa::ssse3, Isa::avx2, Isa::avx512,
-                                  Isa::avx512icl, Isa::amx,   Isa::neon};
+constexpr std::array kEveryIsa = {Isa::scalar,     Isa::ssse3,     Isa::avx2, Isa::avx512,
+                                  Isa::avx512vnni, Isa::avx512icl, Isa::amx,  Isa::neon};
 
 std::atomic<std::int64_t> compared_with_oracle = 0;
 std::atomic<std::uint64_t> isas_compared = 0;  // bit i: the ISA of that number

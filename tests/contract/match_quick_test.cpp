@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <nearfield/nearfield.hpp>
 
+#include "search/match_tests.hpp"
 #include "tests/contract/backends.hpp"
 #include "tests/contract/isa_sweep.hpp"
 #include "tests/oracle/data.hpp"
@@ -106,8 +108,8 @@ TEST_F(Match, HasTheRuleOfColmap) {
   set(second, 0, 250, 50, 0);
   set(second, 1, 0, 179, 181);
   set(second, 2, 0, 181, 179);
-  // Of these lengths, angles are large: 255 * 250 / 512^2 is the cosine of 1.325, the others are 0
-  // and so at a right angle.
+  // Of these lengths, angles are large: 255 * 250 / 512^2 is the cosine of 1.325, and of the first
+  // row with the others 0, so at a right angle.
   MatchOptions options = MatchOptions::colmap();
   EXPECT_TRUE(match(first, second, options).first.empty());
   options.max_distance.reset();
@@ -117,6 +119,35 @@ TEST_F(Match, HasTheRuleOfColmap) {
   ASSERT_EQ(found.first, std::vector<std::int64_t>{0});
   EXPECT_EQ(found.second, std::vector<std::int64_t>{0});
   EXPECT_EQ(found.distances[0], std::acos(255.0F * 250.0F / (512.0F * 512.0F)));
+}
+
+// 0.8 * acos(168427 / 512^2) is above the angle of 200763 in float64, and equal to it in float32:
+// COLMAP rejects it.
+TEST_F(Match, ComparesAnglesInFloat32) {
+  const TwoNearest close{{-200763, 0}, -168427};
+  const MatchOptions options = MatchOptions::colmap();
+  EXPECT_FALSE(passes_tests(options, close));
+  EXPECT_LT(static_cast<double>(sift_angle(close.nearest.key)),
+            0.8 * static_cast<double>(sift_angle(close.second)));
+  EXPECT_TRUE(passes_tests(options, {{-200764, 0}, -168427}));
+  // At most 0.7, whose cosine is 200497 / 512^2; the only one has its second at a right angle.
+  EXPECT_TRUE(passes_tests(options, {{-200600, 0}, kInfinity}));
+  EXPECT_FALSE(passes_tests(options, {{-200400, 0}, kInfinity}));
+  // Longer than 512: as near as can be.
+  EXPECT_EQ(sift_angle(-300000), 0.0F);
+}
+
+TEST_F(Match, AnEmptyImageHidesNoMistake) {
+  const Matrix none(DType::f32, 0, 2);
+  Matrix bad = data::make_matrix({data::Kind::gaussian, DType::f32, 1, 2, 1});
+  const float nan = std::nanf("");
+  std::memcpy(bad.row(0), &nan, sizeof(nan));
+  test::expect_error([&] { match(none, bad, {.check_finite = true}); }, ErrorCode::invalid_argument,
+                     {"NaN"});
+  test::expect_error([&] { match(none, none, {.ratio = 7.0}); }, ErrorCode::invalid_argument,
+                     {"ratio"});
+  EXPECT_EQ(match(none, none).stats.plan.kernel,
+            plan_match(MatrixRows(none), MatrixRows(none)).kernel);
 }
 
 TEST_F(Match, OfImagesWithoutDescriptorsThereIsNone) {
@@ -143,6 +174,9 @@ TEST_F(Match, OptionsThatMeanNothingAreRefused) {
   refused({.metric = Metric::sqeuclidean}, {"squares", "euclidean"});
   refused({.metric = Metric::cosine}, {"cosine", "similarity"});
   refused({.metric = Metric::euclidean, .distance = MatchDistance::sift_angle}, {"inner_product"});
+  const Matrix floats = data::make_matrix({data::Kind::gaussian, DType::f32, 5, 8, 1});
+  test::expect_error([&] { match(floats, floats, MatchOptions::colmap()); },
+                     ErrorCode::invalid_argument, {"u8", "f32"});
   refused({.ratio = 0.0}, {"ratio", "got 0"});
   refused({.ratio = 1.5}, {"ratio", "1.5"});
   refused({.margin = -1.0}, {"margin", "-1"});

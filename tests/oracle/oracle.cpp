@@ -434,9 +434,9 @@ PairAnswer match(MatrixView first, MatrixView second, const MatchOptions& option
     if (of.counts[at] == 0) return false;
     const double one = reported(options.metric, of.keys[2 * at]);
     if (options.max_distance && one > *options.max_distance) return false;
-    if (of.counts[at] == 1) return one < kInfinity || !options.ratio;
-    const double two = reported(options.metric, of.keys[2 * at + 1]);
-    if (options.ratio && one >= *options.ratio * two) return false;
+    const double two =
+        of.counts[at] == 1 ? kInfinity : reported(options.metric, of.keys[2 * at + 1]);
+    if (options.ratio && !(one < *options.ratio * two)) return false;
     return !options.margin || two - one >= *options.margin;
   };
   std::vector<KeyAndRows> matches;

@@ -8,21 +8,24 @@
 #include <nearfield/isa.hpp>
 
 #include "core/fail.hpp"
-#include "device/cpu/amx.hpp"
+#include "device/cpu/byte_products.hpp"
 #include "device/targets.h"
 #include "device/vector_isa.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames{"scalar",    "ssse3", "avx2", "avx512",
-                                                 "avx512icl", "amx",   "neon"};
+constexpr std::array<std::string_view, 8> kNames{"scalar",     "ssse3",     "avx2", "avx512",
+                                                 "avx512vnni", "avx512icl", "amx",  "neon"};
 
 std::string join(const std::vector<Isa>& isas) {
   std::string text;
   for (const Isa isa : isas) text += (text.empty() ? "" : ", ") + std::string(to_string(isa));
   return text;
 }
+
+// Instructions that multiply bytes, which tiles use: Highway has no target for them alone.
+bool has_own_vectors(Isa isa) { return isa != Isa::avx512vnni && isa != Isa::amx; }
 
 std::vector<Isa> find_isas() {
   const std::int64_t supported = hwy::SupportedTargets();
@@ -31,9 +34,11 @@ std::vector<Isa> find_isas() {
   if (Isa::isa == Isa::scalar || (supported & (bit)) != 0) isas.push_back(Isa::isa);
   NEARFIELD_FOR_EACH_TARGET(NEARFIELD_ADD)
 #undef NEARFIELD_ADD
-  // A CPU that has tiles has AVX-512; a build that has not needs no tiles either.
-  const bool vectors = std::find(isas.begin(), isas.end(), Isa::avx512) != isas.end();
-  if (vectors && amx_is_usable()) isas.push_back(Isa::amx);
+  // A CPU that has these has AVX-512; a build that has not needs neither.
+  const auto vectors = std::find(isas.begin(), isas.end(), Isa::avx512);
+  if (vectors == isas.end()) return isas;
+  if (has_vnni()) isas.insert(vectors + 1, Isa::avx512vnni);
+  if (amx_is_usable()) isas.push_back(Isa::amx);
   return isas;
 }
 
@@ -58,8 +63,10 @@ std::vector<Isa> available_isas() {
 
 Isa vector_isa(Isa isa) {
   const std::vector<Isa> available = available_isas();
-  const auto found = std::find(available.begin(), available.end(), isa);
-  return isa == Isa::amx && found != available.begin() ? *(found - 1) : isa;
+  auto found = std::find(available.begin(), available.end(), isa);
+  if (found == available.end()) return isa;
+  while (found != available.begin() && !has_own_vectors(*found)) --found;
+  return *found;
 }
 
 Isa default_isa() {

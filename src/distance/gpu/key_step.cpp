@@ -33,12 +33,21 @@ std::uint32_t type_of(const KeyVectors& vectors) {
 // for 16, most threads would have none. On a CPU, one query takes 1/3 (32 columns) to 1/6 of it.
 constexpr std::int64_t kFewQueries = 3;
 
-// Of few queries, blocks take turns.
-gpu::Grid grid_of(const KeyVectors& queries, const KeyVectors& rows) {
+constexpr std::int64_t kPairThreads = 8;  // as in keys.cu
+
+bool are_few(const KeyVectors& queries) { return queries.count <= kFewQueries; }
+
+gpu::Grid square_grid(const KeyVectors& queries, const KeyVectors& rows) {
   return {divide_up(rows.count, kKeySide), divide_up(queries.count, kKeySide)};
 }
 
-bool are_few(const KeyVectors& queries) { return queries.count <= kFewQueries; }
+// Of the kernels for few queries, a block has as many rows as it has eights of threads, and every
+// query.
+gpu::Grid grid_of(const gpu::Queue& queue, const std::string& module, const KeyVectors& queries,
+                  const KeyVectors& rows) {
+  if (!are_few(queries)) return square_grid(queries, rows);
+  return {divide_up(rows.count, queue.threads(module) / kPairThreads), 1};
+}
 
 }  // namespace
 
@@ -59,7 +68,8 @@ std::uint32_t KeyStep::width(DType dtype) const {
 
 void KeyStep::all(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
                   const gpu::Buffer& found) const {
-  queue.run({module_, are_few(queries) ? "few_keys" : "keys"}, grid_of(queries, rows),
+  queue.run({module_, are_few(queries) ? "few_keys" : "keys"},
+            grid_of(queue, module_, queries, rows),
             {*queries.tile.rows, begin_of(queries), stride_of(queries), count_of(queries),
              type_of(queries), *rows.tile.rows, begin_of(rows), stride_of(rows), count_of(rows),
              type_of(rows), width(rows.dtype), metric_.p, found});
@@ -68,7 +78,8 @@ void KeyStep::all(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors
 void KeyStep::close(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
                     const gpu::Buffer& thresholds, const PairList& list) const {
   queue.fill(*list.count, 0);
-  queue.run({module_, are_few(queries) ? "close_few_keys" : "close_keys"}, grid_of(queries, rows),
+  queue.run({module_, are_few(queries) ? "close_few_keys" : "close_keys"},
+            grid_of(queue, module_, queries, rows),
             {*queries.tile.rows, begin_of(queries), stride_of(queries), count_of(queries),
              type_of(queries), *rows.tile.rows, begin_of(rows), stride_of(rows), count_of(rows),
              type_of(rows), width(rows.dtype), metric_.p, thresholds, *list.count,
@@ -89,7 +100,8 @@ void KeyStep::first(gpu::Queue& queue, const KeyVectors& queries, const KeyVecto
 
 void KeyStep::bounds(gpu::Queue& queue, const KeyVectors& queries, const KeyVectors& rows,
                      const gpu::Buffer& found) const {
-  queue.run({module_, are_few(queries) ? "few_key_bounds" : "key_bounds"}, grid_of(queries, rows),
+  queue.run({module_, are_few(queries) ? "few_key_bounds" : "key_bounds"},
+            grid_of(queue, module_, queries, rows),
             {*queries.tile.rows, begin_of(queries), stride_of(queries), count_of(queries),
              type_of(queries), *rows.tile.rows, begin_of(rows), stride_of(rows), count_of(rows),
              type_of(rows), width(rows.dtype), metric_.p, found});

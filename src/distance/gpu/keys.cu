@@ -6,7 +6,7 @@
 namespace nearfield::device {
 namespace {
 
-// A pair has as many threads as a key has partial sums.
+// A pair has as many threads as a key has partial sums; key_step.cpp counts with them.
 constexpr u32 kPairThreads = 8;
 constexpr u32 kPairs = kThreads / kPairThreads;
 
@@ -36,15 +36,13 @@ template <class Use>
 NEARFIELD_INLINE void make_few_keys(const Rows& queries, const Rows& rows, double p,
                                     const Use& use) {
   const M metric = metric_with<M>(p, 0);
-  for (u32 first = block_x() * kPairs; first < rows.count; first += blocks_x() * kPairs) {
-    const u32 row = first + thread() / kPairThreads;
-    const bool is_row = row < rows.count;
-    for (u32 query = 0; query < queries.count; ++query) {
-      const double key = pair_key(metric, queries.bytes + query * queries.stride, queries.stored,
-                                  rows.bytes + row * rows.stride, rows.stored,
-                                  is_row ? Read::count(rows.width) : 0);
-      if (is_row && thread() % kPairThreads == 0) use(query, row, key);
-    }
+  const u32 row = block_x() * kPairs + thread() / kPairThreads;
+  const bool is_row = row < rows.count;
+  for (u32 query = 0; query < queries.count; ++query) {
+    const double key =
+        pair_key(metric, queries.bytes + query * queries.stride, queries.stored,
+                 rows.bytes + row * rows.stride, rows.stored, is_row ? Read::count(rows.width) : 0);
+    if (is_row && thread() % kPairThreads == 0) use(query, row, key);
   }
 }
 

@@ -81,6 +81,19 @@ TEST_F(CompiledProgramsTest, OfAnotherUserAreNotFound) {
   EXPECT_FALSE(programs.find("topk_16", "source"));
 }
 
+TEST_F(CompiledProgramsTest, ThatOthersMayWriteAreNotFound) {
+  const CompiledPrograms programs;
+  programs.keep("topk_16", "source", kProgram);
+  const fs::path file = files().front();
+  fs::permissions(file, fs::perms::group_write, fs::perm_options::add);
+  EXPECT_FALSE(programs.find("topk_16", "source"));
+  fs::permissions(file, fs::perms::group_write, fs::perm_options::remove);
+  EXPECT_TRUE(programs.find("topk_16", "source"));
+  fs::rename(file, folder_.path("elsewhere"));
+  fs::create_symlink(folder_.path("elsewhere"), file);
+  EXPECT_FALSE(programs.find("topk_16", "source"));
+}
+
 TEST_F(CompiledProgramsTest, UnusedForAMonthAreRemoved) {
   const CompiledPrograms programs;
   programs.keep("topk_16", "of an old driver", kProgram);

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "device/vector_isa.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -15,6 +17,7 @@ TEST(Kernels, AreThoseOfTheirIsa) {
                                                    {Isa::ssse3, {"N_SSSE3"}},
                                                    {Isa::avx2, {"N_AVX2"}},
                                                    {Isa::avx512, {"N_AVX3"}},
+                                                   {Isa::avx512vnni, {"N_AVX3"}},
                                                    {Isa::avx512icl, {"N_AVX3_DL"}},
                                                    {Isa::amx, {"N_AVX3", "N_AVX3_DL"}},
                                                    {Isa::neon, {"N_NEON"}}};
@@ -27,7 +30,7 @@ TEST(Kernels, AreThoseOfTheirIsa) {
       EXPECT_TRUE(names.at(isa).contains(kernels.target))
           << to_string(isa) << " runs " << kernels.target;
       for (const KeyKernel kernel : kernels.keys) {
-        if (kernel != nullptr && isa != Isa::amx) {  // which has tiles, but no vectors of its own
+        if (kernel != nullptr && vector_isa(isa) == isa) {  // others have tiles only
           EXPECT_TRUE(seen.insert(kernel).second) << "shared kernel";
         }
       }

@@ -1,12 +1,13 @@
 #include "device/gpu/opencl/compiled_programs.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
+#include <string>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -36,39 +37,81 @@ fs::path cache_of_user() {
   return home == nullptr || *home == '\0' ? fs::path() : fs::path(home) / ".cache";
 }
 
-bool is_own(const fs::path& file) {
-  struct stat status {};
-  return ::stat(file.c_str(), &status) == 0 && status.st_uid == ::geteuid();
-}
+// Closed at its end.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  bool is_open() const { return descriptor_ >= 0; }
+
+  // Its size, if it is a file that this user owns and nobody else may write.
+  std::optional<std::uint64_t> bytes_if_own() const {
+    struct stat status {};
+    const bool own = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode) &&
+                     status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return own ? std::optional(static_cast<std::uint64_t>(status.st_size)) : std::nullopt;
+  }
+
+  bool read(void* to, std::size_t bytes) const {
+    auto* at = static_cast<char*>(to);
+    while (bytes > 0) {
+      const ssize_t got = ::read(descriptor_, at, bytes);
+      if (got <= 0) return false;
+      at += got;
+      bytes -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+  bool write(const void* from, std::size_t bytes) const {
+    const auto* at = static_cast<const char*>(from);
+    while (bytes > 0) {
+      const ssize_t put = ::write(descriptor_, at, bytes);
+      if (put <= 0) return false;
+      at += put;
+      bytes -= static_cast<std::size_t>(put);
+    }
+    return true;
+  }
+
+ private:
+  int descriptor_;
+};
+
+std::error_code last_error() { return {errno != 0 ? errno : EIO, std::generic_category()}; }
 
 // Programs of drivers and versions that are gone: those of this name that have not been used for a
 // month.
 void remove_old(const fs::path& folder, std::string_view name) {
   const auto oldest = fs::file_time_type::clock::now() - kMonth;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string file = entry.path().filename().string();
-    if (!file.starts_with(std::string(name) + "-")) continue;
-    const auto used = entry.last_write_time(ignored);
-    if (!ignored && used < oldest) fs::remove(entry.path(), ignored);
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (!at->path().filename().string().starts_with(std::string(name) + "-")) continue;
+    std::error_code gone;
+    const auto used = at->last_write_time(gone);
+    if (!gone && used < oldest) fs::remove(at->path(), gone);
   }
 }
 
-// Under another name first: a process that reads meanwhile sees the old file, or the whole new one.
+// Under a name of its own first: whoever reads or writes the same meanwhile sees whole files.
 std::error_code write_whole(const fs::path& file, const CompiledProgram& program) {
-  const fs::path unfinished = fmt::format("{}.{}", file.string(), ::getpid());
+  std::string unfinished = file.string() + ".XXXXXX";
   const Header header = {XXH3_64bits(program.data(), program.size()), program.size()};
-  std::ofstream out(unfinished, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(&header), sizeof(header));
-  out.write(reinterpret_cast<const char*>(program.data()),
-            static_cast<std::streamsize>(program.size()));
-  out.close();
   std::error_code error;
-  if (out) {
-    fs::rename(unfinished, file, error);
-  } else {
-    error = std::error_code(errno, std::generic_category());
+  {
+    errno = 0;
+    const File out(::mkostemp(unfinished.data(), O_CLOEXEC));  // of mode 0600, and new
+    if (!out.is_open()) return last_error();
+    const bool written =
+        out.write(&header, sizeof(header)) && out.write(program.data(), program.size());
+    if (!written) error = last_error();
   }
+  if (!error) fs::rename(unfinished, file, error);
   std::error_code ignored;
   if (error) fs::remove(unfinished, ignored);
   return error;
@@ -94,18 +137,17 @@ fs::path CompiledPrograms::file_of(std::string_view name, std::string_view sourc
 std::optional<CompiledProgram> CompiledPrograms::find(std::string_view name,
                                                       std::string_view source) const {
   if (folder_.empty()) return {};
-  const fs::path file = file_of(name, source);
-  std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(file, error);
-  if (error || !is_own(file)) return {};
-  std::ifstream in(file, std::ios::binary);
+  const fs::path path = file_of(name, source);
+  const File file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const auto bytes = file.bytes_if_own();
   Header header{};
-  in.read(reinterpret_cast<char*>(&header), sizeof(header));
-  if (!in || header.bytes == 0 || header.bytes != bytes - sizeof(header)) return {};
+  if (!bytes || !file.read(&header, sizeof(header))) return {};
+  if (header.bytes == 0 || header.bytes != *bytes - sizeof(header)) return {};
   CompiledProgram program(header.bytes);
-  in.read(reinterpret_cast<char*>(program.data()), static_cast<std::streamsize>(program.size()));
-  if (!in || XXH3_64bits(program.data(), program.size()) != header.sum) return {};
-  fs::last_write_time(file, fs::file_time_type::clock::now(), error);  // used: see remove_old
+  if (!file.read(program.data(), program.size())) return {};
+  if (XXH3_64bits(program.data(), program.size()) != header.sum) return {};
+  std::error_code ignored;
+  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // used: see remove_old
   return program;
 }
 

@@ -18,8 +18,8 @@ class CompiledPrograms {
   // Without it, nearfield/kernels in the user's cache.
   CompiledPrograms();
 
-  // None, too, where the file is damaged or belongs to another user, who could have written any
-  // code into it. `source` is all that the compiled program depends on.
+  // None, too, where the file is damaged, or another user owns it or may write to it, who could
+  // have put any code into it. `source` is all that the compiled program depends on.
   std::optional<CompiledProgram> find(std::string_view name, std::string_view source) const;
 
   // Throws io where it cannot, if the folder was named. A cache that nobody asked for may be

@@ -141,11 +141,22 @@ class Kernels {
       throw Error(ErrorCode::unsupported,
                   fmt::format("OpenCL cannot compile the kernels of {}: {}", name, log));
     }
-    compiled_.keep(kept_name, source, program.getInfo<CL_PROGRAM_BINARIES>().front());
+    keep(kept_name, source, program);
     return program;
   }
 
-  // All that the compiled module depends on.
+  // A driver need not give away what it made.
+  void keep(const std::string& name, const std::string& source, const cl::Program& program) const {
+    std::vector<CompiledProgram> made;
+    try {
+      made = program.getInfo<CL_PROGRAM_BINARIES>();
+    } catch (const cl::Error&) {
+      return;
+    }
+    if (!made.empty()) compiled_.keep(name, source, made.front());
+  }
+
+  // What the compiled module depends on, but for settings of a driver's own in the environment.
   std::string source_of(const Module& module) const {
     const cl::Platform platform(device_.getInfo<CL_DEVICE_PLATFORM>());
     const bool is_cpu = (device_.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0;

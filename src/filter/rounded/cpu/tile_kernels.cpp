@@ -8,6 +8,7 @@ const TileKernel& tile_kernel(Isa isa) {
     case Isa::amx:
       return kAmxTiles;
     case Isa::avx512icl:
+    case Isa::avx512vnni:
       return kVnniTiles;
     case Isa::avx512:
       return kAvx512Tiles;
