@@ -142,7 +142,7 @@ TEST_F(Match, AnEmptyImageHidesNoMistake) {
   Matrix bad = data::make_matrix({data::Kind::gaussian, DType::f32, 1, 2, 1});
   const float nan = std::nanf("");
   std::memcpy(bad.row(0), &nan, sizeof(nan));
-  test::expect_error([&] { match(none, bad, {.check_finite = true}); }, ErrorCode::invalid_argument,
+  test::expect_error([&] { match(none, bad, {.check_finite = true}); }, ErrorCode::not_finite,
                      {"NaN"});
   test::expect_error([&] { match(none, none, {.ratio = 7.0}); }, ErrorCode::invalid_argument,
                      {"ratio"});

@@ -19,9 +19,9 @@ from nearfield import _core
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(nf.__file__).parent
 MODULES = sorted(
-    f"nearfield.{module.name}"
-    for module in pkgutil.iter_modules(nf.__path__)
-    if module.name not in ("__main__", "_core")
+    module.name
+    for module in pkgutil.walk_packages(nf.__path__, "nearfield.")
+    if not module.name.endswith(("__main__", "_core"))
 )
 
 
