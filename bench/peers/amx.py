@@ -86,5 +86,9 @@ class Tiles(Way):
     def graph(self, k: int) -> None:
         self.multiply(self.rows)
 
+    def match(self, ratio: float) -> None:
+        """Once: the same sums serve both directions."""
+        self.multiply(len(self.data.queries))
+
 
 WAYS = {"tiles": Tiles}

@@ -4,7 +4,7 @@ from typing import Any
 import faiss
 import numpy as np
 
-from peers.interface import Data, Way, as_float32, without_self
+from peers.interface import Data, Way, as_float32, tested_matches, without_self
 
 
 class Faiss(Way):
@@ -40,10 +40,18 @@ class Flat(Index):
         offsets, _, ids = self.index.range_search(self.queries[part], radius)
         return offsets, ids
 
-    def graph(self, k: int) -> np.ndarray:
+    def base(self) -> np.ndarray:
         rows, columns = self.index.ntotal, self.index.d
-        base = faiss.rev_swig_ptr(self.index.get_xb(), rows * columns).reshape(rows, columns)
-        return without_self(self.index.search(base, k + 1)[1])
+        return faiss.rev_swig_ptr(self.index.get_xb(), rows * columns).reshape(rows, columns)
+
+    def graph(self, k: int) -> np.ndarray:
+        return without_self(self.index.search(self.base(), k + 1)[1])
+
+    def match(self, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+        """Only k = 1 on the way back, for which FAISS has faster code."""
+        keys, ids = self.index.search(self.queries, 2)
+        _, back = faiss.knn(self.base(), self.queries, 1)
+        return tested_matches(keys, ids[:, 0], back[:, 0], ratio)
 
 
 class Panorama(Index):

@@ -39,3 +39,7 @@ class Gemm(Way):
 
     def graph(self, k: int) -> None:
         self.multiply(self.base)
+
+    def match(self, ratio: float) -> None:
+        """Once: the same products serve both directions."""
+        self.multiply(self.queries)

@@ -26,6 +26,8 @@ class Way:
     - `knn(part, k)`: ids of the k nearest base rows of `queries[part]`;
     - `within(part, radius)`: offsets and ids, as CSR;
     - `graph(k)`: ids of the k nearest others of each base row;
+    - `match(ratio)`: rows of the queries and those of the base that belong to them: nearest to
+      each other, and the first nearer than `ratio` times the second nearest;
     - `select(k)`: columns of the k smallest values of each base row.
 
     A limit does the same amount of bare work, `times_done` times, and returns None.
@@ -44,7 +46,7 @@ class Way:
         self.data = replace(self.data, base=np.empty((0, 0), self.data.base.dtype))
 
     def ids(self, answer: Any) -> Any:
-        """What the library returned as an array of ids, or two for a radius; not timed."""
+        """What the library returned as an array of ids, two for a radius or matches; not timed."""
         return answer
 
     def plan(self, answer: Any) -> dict[str, Any]:
@@ -76,3 +78,16 @@ def without_self(ids: np.ndarray) -> np.ndarray:
     own = ids == np.arange(len(ids))[:, None]
     own[~own.any(axis=1), -1] = True
     return ids[~own].reshape(len(ids), -1)
+
+
+def tested_matches(keys: np.ndarray, nearest: np.ndarray, back: np.ndarray, ratio: float
+                   ) -> tuple[np.ndarray, np.ndarray]:
+    """What `match` returns, for who finds nearest rows only.
+
+    `keys`: squared distances to the two nearest; `nearest`, `back`: the nearest row of the base of
+    each query, and the other way round.
+    """
+    distances = np.sqrt(keys, dtype=np.float64)
+    mutual = back[nearest] == np.arange(len(nearest))
+    first = np.flatnonzero(mutual & (distances[:, 0] < ratio * distances[:, 1]))
+    return first, nearest[first]

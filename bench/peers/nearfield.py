@@ -7,7 +7,7 @@ import numpy as np
 
 from peers.interface import Data, Way
 
-Found = nearfield.Neighbors | nearfield.Ranges | nearfield.Selected
+Found = nearfield.Neighbors | nearfield.Pairs | nearfield.Ranges | nearfield.Selected
 
 
 class Exact(Way):
@@ -35,10 +35,16 @@ class Exact(Way):
     def graph(self, k: int) -> nearfield.Neighbors:
         return nearfield.graph(self.base, k=k, metric=self.data.metric, threads=self.data.threads)
 
+    def match(self, ratio: float) -> nearfield.Pairs:
+        return nearfield.match(self.data.queries, self.base, ratio=ratio, cross_check="nearest",
+                               threads=self.data.threads)
+
     def select(self, k: int) -> nearfield.Selected:
         return nearfield.select_k(self.data.base, k=k, threads=self.data.threads)
 
     def ids(self, answer: Found) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        if isinstance(answer, nearfield.Pairs):
+            return answer.first, answer.second
         return (answer.offsets, answer.ids) if isinstance(answer, nearfield.Ranges) else answer.ids
 
     def plan(self, answer: Found) -> dict[str, Any]:

@@ -40,10 +40,8 @@ def check_peers(case: Case, wanted: list[str]) -> None:
 
 def ways_of(group: Group, wanted: list[str], size: str, outcome: Outcome) -> list[str]:
     """At full size without those who take long, unless they are named."""
-    late = {} if size == "quick" or wanted else {
-        **dict.fromkeys(group.slow, "at full size only if --peers names it: it takes long"),
-        **dict.fromkeys(group.approximate,
-                        "at full size only if --peers names it: building it takes long")}
+    late = {} if size == "quick" or wanted else dict.fromkeys(
+        group.slow, "at full size only if --peers names it: it, or building it, takes long")
     everybody = (*group.ways, *group.approximate)
     outcome.absent |= {way: late[way] for way in everybody if way in late}
     return [way for way in everybody if is_chosen(way, wanted) and way not in late]

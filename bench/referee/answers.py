@@ -1,6 +1,6 @@
 """Answers against the truth. A tie is forgiven only where distances are equal as numbers."""
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,13 @@ LEAST_AGREEMENT_OF_EXACT = 0.99
 
 
 @dataclass(frozen=True)
+class Correctness:
+    """Matches against what both images show, which is known."""
+    precision: float   # part of the matches whose two rows show the same place
+    recall: float      # such matches, as a part of the queries whose place some base row shows
+
+
+@dataclass(frozen=True)
 class Truth:
     """The right ids of some queries, or of all."""
     queries: np.ndarray
@@ -18,6 +25,20 @@ class Truth:
     keys_of: KeysOf
     base_rows: int
     by_definition: int = 0   # of the queries; the others are the file's
+    # Of images: the base rows that show the place of a query, each query in a row filled up by -1.
+    correspondences: np.ndarray | None = None
+
+    def correctness_of(self, first: np.ndarray, second: np.ndarray) -> Correctness | None:
+        """Of matches of the queries `first` with the base rows `second`, where it is known."""
+        if self.correspondences is None:
+            return None
+        right = int((self.correspondences[first] == second[:, None]).any(axis=1).sum())
+        possible = int((self.correspondences >= 0).any(axis=1).sum())
+        return Correctness(right / max(len(first), 1), right / max(possible, 1))
+
+    def own_correctness(self) -> Correctness | None:
+        counts = [len(ids) for ids in self.ids]
+        return self.correctness_of(np.repeat(self.queries, counts), np.concatenate(self.ids))
 
 
 @dataclass(frozen=True)
@@ -25,7 +46,8 @@ class Verdict:
     mismatches: int    # positions that do not hold what they should
     positions: int
     recall: float
-    agreement: float   # 1 is right: the recall or, of ranges, 1 - mismatches / positions
+    agreement: float   # 1 is right: the recall or, of sets, 1 - mismatches / positions
+    correctness: Correctness | None = None
 
     def refuses(self, approximate: bool) -> bool:
         """Whether the time of this answer means nothing."""
@@ -74,3 +96,13 @@ def judge_ranges(offsets: np.ndarray, found: np.ndarray, truth: Truth) -> Verdic
         common += shared
     return Verdict(mismatches, positions, common / positions if positions else 1.0,
                    1 - mismatches / max(positions, 1))
+
+
+def judge_matches(first: np.ndarray, second: np.ndarray, truth: Truth) -> Verdict:
+    """As sets: `first` are rows of the queries, `second` those of the base that belong to them."""
+    queries = len(truth.queries)
+    if len(first) and not 0 <= first.min() <= first.max() < queries:
+        raise ValueError(f"matches of rows {first.min()} to {first.max()}, of {queries}")
+    offsets = np.searchsorted(np.sort(first), np.arange(queries + 1))
+    verdict = judge_ranges(offsets, second[np.argsort(first, kind="stable")], truth)
+    return replace(verdict, correctness=truth.correctness_of(first, second))

@@ -37,7 +37,7 @@ def parsed() -> argparse.Namespace:
                         help="else every core that this process may use")
     parser.add_argument("--rounds", type=int, default=5, metavar="R")
     parser.add_argument("--peers", metavar="A,B", help="only these, such as faiss,mkl_gemm/sgemm; "
-                        "approximate and slow ones at full size run only if named")
+                        "slow ones at full size run only if named")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name holds these "
                         "words, such as 'sift-1m k=10'")
     parser.add_argument("--out-of-the-box", action="store_true", help="peers without their "

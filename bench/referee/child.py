@@ -50,6 +50,8 @@ class Child:
         """An answer for each call: one, or one for each query."""
         if self.operation in ("graph", "select"):
             return [getattr(self.way, self.operation)(question["k"])]
+        if self.operation == "match":
+            return [self.way.match(question["ratio"])]
         search = getattr(self.way, self.operation)
         wanted = question["k"] or question["radius"]
         count = len(self.way.data.queries)

@@ -13,7 +13,9 @@ class Material:
     metric: str
     base: np.ndarray
     queries: np.ndarray
-    truth: np.ndarray | None   # None: the file's truth is not about these rows
+    # None: the set has no such file, or it is not about these rows.
+    truth: np.ndarray | None
+    correspondences: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ def portion_of(group: Group, folder: Path, size: str) -> Portion:
                    all(question.one_by_one for question in group.asked(size)))
 
 
+def rows_if_there(path: Path) -> np.ndarray | None:
+    return read_rows(path) if path.exists() else None
+
+
 def load(portion: Portion) -> Material:
     folder = Path(portion.folder)
     ending = next(folder.glob("base.*bin")).suffix
@@ -51,4 +57,5 @@ def load(portion: Portion) -> Material:
         base = base.reshape(-1)[:rows * portion.columns].reshape(rows, portion.columns)
     whole = portion.base_rows is None and portion.columns is None
     return Material(portion.metric, base[:portion.base_rows], queries[:portion.queries],
-                    read_rows(folder / "truth.ibin") if whole else None)
+                    *(rows_if_there(folder / name) if whole else None
+                      for name in ("truth.ibin", "correspondences.ibin")))

@@ -10,7 +10,7 @@ import numpy as np
 
 from peers import BEST_ENVIRONMENT, HELD_TO
 from referee import arithmetic, blas, machine
-from referee.answers import Truth, judge_nearest, judge_ranges
+from referee.answers import Truth, judge_matches, judge_nearest, judge_ranges
 from referee.cases import NEARFIELD, Case, Group, Question
 from referee.material import Material, load, portion_of
 from referee.outcome import Conditions, Entry, Outcome, Row
@@ -137,6 +137,8 @@ class Table:
             parts = [arrays[name] for name in arrays.files]
         if self.operation == "within":
             entry.verdict = judge_ranges(*parts, truth)
+        elif self.operation == "match":
+            entry.verdict = judge_matches(*parts, truth)
         else:
             entry.verdict = judge_nearest(*parts, truth, ties_forgiven=entry.name != NEARFIELD)
         if entry.verdict.refuses(entry.approximate):
@@ -220,7 +222,8 @@ class Table:
             best = next(entry for entry in entries if entry.label == turn.entry.label)
             best.out_of_the_box = turn.entry
         row = Row(self.group.subject, question, self.material.base.shape,
-                  len(self.material.queries), len(truth.queries), truth.by_definition, 0.0, entries)
+                  len(self.material.queries), len(truth.queries), truth.by_definition, 0.0, entries,
+                  correctness_of_truth=truth.own_correctness())
         if row.ours.refused:
             if row.ours.verdict is None:
                 raise PeerError(f"Nearfield itself: {row.ours.refused}")

@@ -2,7 +2,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from referee.answers import Verdict
+from referee.answers import Correctness, Verdict
 from referee.arithmetic import Ratio
 from referee.cases import NEARFIELD, Question
 
@@ -49,6 +49,7 @@ class Row:
     noise: float
     entries: list[Entry]
     own_times: tuple[list[float], ...] = ()   # of Nearfield and its twin, for the noise
+    correctness_of_truth: Correctness | None = None   # of matches
 
     @property
     def label(self) -> str:

@@ -66,9 +66,20 @@ def print_row(row: Row, conditions: Conditions) -> None:
             print(f"not timed: {entry.label} out of the box: {entry.out_of_the_box.refused}")
 
 
+def print_correctness(row: Row) -> None:
+    """Of the true matches, and of everybody's."""
+    of = {"the truth": row.correctness_of_truth} | {
+        entry.label: entry.verdict.correctness for entry in row.entries if entry.verdict}
+    found = [f"{who} {correct.precision:.4f} and {correct.recall:.4f}"
+             for who, correct in of.items() if correct]
+    if found:
+        print("precision and recall of matches by what the images show: " + ", ".join(found))
+
+
 def print_outcome(outcome: Outcome, conditions: Conditions, machine: dict[str, object]) -> None:
     for row in outcome.rows:
         print_row(row, conditions)
+        print_correctness(row)
     print()
     for name, reason in outcome.absent.items():
         print(f"missing: {name}: {reason}")

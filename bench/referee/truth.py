@@ -2,6 +2,7 @@
 
 The file has the truth of all queries, but is Nearfield's. So the definition has the last word: on
 all queries at quick size, on a sample at full size, where all pairs in numpy would take hours.
+Matches are the exception: see `matches.py`.
 """
 import os
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 
 from referee.answers import KeysOf, Truth
 from referee.cases import Question
+from referee.matches import matches
 from referee.material import Material
 from sets.definition import KEYS
 from sets.random_streams import stream
@@ -68,6 +70,8 @@ class Oracle:
             return list(threads.map(find, self.sample))
 
     def truth_of(self, question: Question) -> Truth:
+        if self.operation == "match":
+            return self.truth_of_matches(question.ratio)
         columns = self.material.base.shape[1 if self.operation == "select" else 0]
         if self.operation == "within":
             ids = self.of_sample(
@@ -81,6 +85,15 @@ class Oracle:
         everything = recorded[:len(self.material.queries), :question.k]
         check(everything, self.sample, ids)
         return Truth(np.arange(len(everything)), everything, self.keys, columns, len(self.sample))
+
+    def truth_of_matches(self, ratio: float) -> Truth:
+        """Of all queries: which are matched depends on all of them."""
+        queries = np.arange(len(self.material.queries))
+        first, second = matches(self.material.queries, self.material.base, ratio)
+        ids = np.split(second, np.searchsorted(first, queries[1:]))
+        shown = self.material.correspondences
+        return Truth(queries, ids, self.keys, len(self.material.base), len(queries),
+                     None if shown is None else shown[:len(queries)])
 
 
 def check(recorded: np.ndarray, sample: np.ndarray, ids: list[np.ndarray]) -> None:

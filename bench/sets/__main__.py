@@ -34,7 +34,7 @@ def arguments() -> argparse.Namespace:
 def list_all(cache: Path) -> None:
     for name, data_set in DATA_SETS.items():
         sizes = [size for size in store.SIZES if folder_of(name, size, cache).exists()]
-        print(f"{name:12} {data_set.summary}; made: {', '.join(sizes) or 'no'}")
+        print(f"{name:14} {data_set.summary}; made: {', '.join(sizes) or 'no'}")
 
 
 def existing(name: str, size: str, cache: Path) -> Path:

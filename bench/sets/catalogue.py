@@ -29,6 +29,17 @@ def descriptors_by(detector: str) -> Callable[[Path, str, Path], dict[str, Any]]
     return make
 
 
+def pair_of(rows_at_quick: int, rows_at_full: int) -> Callable[[Path, str, Path], dict[str, Any]]:
+    def make(folder: Path, size: str, cache: Path) -> dict[str, Any]:
+        from sets import image_pairs, local_features
+        rows, longer_side = {"quick": (rows_at_quick, 1_600), "full": (rows_at_full, 4_000)}[size]
+        # A quarter more than wanted: a view loses what lies outside of its picture.
+        amounts = local_features.Amounts(rows, 0, rows, longer_side, rows * 5 // 4,
+                                         ("lomiri-wallpapers-16.04",))
+        return image_pairs.make(folder, amounts, cache)
+    return make
+
+
 def make_rootsift(folder: Path, size: str, cache: Path) -> dict[str, Any]:
     return rootsift.make(folder, made("sift-1m", size, cache)) | truth.make(folder, "sqeuclidean")
 
@@ -56,6 +67,10 @@ def make_uniform(folder: Path, size: str, cache: Path) -> dict[str, Any]:
 DATA_SETS = {
     "sift-1m": DataSet("SIFT of photographs and paintings, 128 x u8, with known correspondences",
                        ("numpy", "opencv-python-headless"), descriptors_by("sift")),
+    "sift-pair-8k": DataSet("SIFT of two images, 128 x u8, with known correspondences",
+                            ("numpy", "opencv-python-headless"), pair_of(2_000, 8_000)),
+    "sift-pair-45k": DataSet("the same of images with more keypoints",
+                             ("numpy", "opencv-python-headless"), pair_of(6_000, 45_000)),
     "rootsift-1m": DataSet("square-rooted sift-1m of unit length, 128 x f32",
                            ("numpy", "opencv-python-headless"), make_rootsift),
     "orb-1m": DataSet("ORB of the same pictures, 256 bits packed in 32 x u8",

@@ -120,17 +120,30 @@ def collect(count: int, chosen: list[tuple[int, Picture]], purpose: str, detecto
     return joined(rounds)[random.permutation(count)]
 
 
-def correspondences(queries: Features, base: Features) -> np.ndarray:
-    """Base rows, of the unwarped picture, at the place that a query shows: nearest first."""
-    found = np.full((len(queries), CORRESPONDENCES), NOBODY, dtype=np.int32)
+def rows_at_the_places(queries: Features, base: Features, tolerance: float) -> list[np.ndarray]:
+    """Of each query the base rows, of the unwarped picture, at the place that it shows: nearest
+    first."""
+    found = [np.empty(0, dtype=np.int64)] * len(queries)
     for number in np.unique(queries.picture):
         rows = np.flatnonzero((base.picture == number) & (base.round == UNWARPED))
+        rows = rows[np.argsort(base.places[rows, 0])]
+        across = base.places[rows, 0]
         for query in np.flatnonzero(queries.picture == number):
-            away = np.hypot(*(base.places[rows] - queries.places[query]).T)
-            near = np.lexsort((rows, away))[:CORRESPONDENCES]
-            near = near[away[near] <= TOLERANCE]
-            found[query, :len(near)] = rows[near]
+            # Only a strip is near enough; a pixel wider, so that rounding leaves nobody out.
+            x, reach = queries.places[query, 0], tolerance + 1
+            strip = rows[slice(*np.searchsorted(across, (x - reach, x + reach)))]
+            away = np.hypot(*(base.places[strip] - queries.places[query]).T)
+            near = np.lexsort((strip, away))
+            found[query] = strip[near[away[near] <= tolerance]]
     return found
+
+
+def correspondences(found: list[np.ndarray], columns: int) -> np.ndarray:
+    """The nearest rows of each query as a table; where there are fewer than columns, NOBODY."""
+    table = np.full((len(found), columns), NOBODY, dtype=np.int32)
+    for query, rows in enumerate(found):
+        table[query, :len(rows)] = rows[:columns]
+    return table
 
 
 def make(folder: Path, detector: str, amounts: Amounts, cache: Path) -> dict[str, object]:
@@ -147,7 +160,7 @@ def make(folder: Path, detector: str, amounts: Amounts, cache: Path) -> dict[str
     write_rows(folder / "base.u8bin", base.descriptors)
     write_rows(folder / "learn.u8bin", learn.descriptors)
     write_rows(folder / "queries.u8bin", queries.descriptors)
-    matches = correspondences(queries, base)
+    matches = correspondences(rows_at_the_places(queries, base, TOLERANCE), CORRESPONDENCES)
     write_rows(folder / "correspondences.ibin", matches)
     return origin | {"detector": detector, "tolerance_pixels": TOLERANCE,
                      "queries_with_correspondence": int((matches[:, 0] != NOBODY).sum())}

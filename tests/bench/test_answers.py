@@ -3,7 +3,7 @@ import unittest
 
 import numpy as np
 
-from referee.answers import Truth, judge_nearest, judge_ranges
+from referee.answers import Correctness, Truth, judge_matches, judge_nearest, judge_ranges
 from sets.definition import differing_bits, nearest, squared_distances
 
 # Distances of query 0 to the rows: rows 1 and 2 are at the same distance, row 4 almost.
@@ -70,6 +70,36 @@ class Ranges(unittest.TestCase):
         empty = truth([])
         self.assertFalse(judge_ranges(np.array([0, 0]), np.arange(0), empty).refuses(False))
         self.assertTrue(judge_ranges(np.array([0, 1]), np.arange(1), empty).refuses(False))
+
+
+class Matches(unittest.TestCase):
+    # Of four queries the first two and the last are matched; the first shows no base row's place.
+    truth = Truth(np.arange(4), [np.array(ids) for ids in ([5], [0], [], [2])],
+                  lambda _, rows: DISTANCES[rows], len(DISTANCES),
+                  correspondences=np.array([[-1, -1], [3, 0], [1, -1], [2, -1]]))
+
+    def test_are_a_set(self) -> None:
+        verdict = judge_matches(np.array([3, 0, 1]), np.array([2, 5, 0]), self.truth)
+        self.assertEqual((verdict.mismatches, verdict.positions, verdict.recall), (0, 3, 1.0))
+
+    def test_what_is_missing_too_much_or_another_row_counts(self) -> None:
+        for first, second, mismatches in (([0, 1], [5, 0], 1), ([0, 1, 2, 3], [5, 0, 1, 2], 1),
+                                          ([0, 1, 3], [5, 4, 2], 2), ([], [], 3),
+                                          ([0, 1, 3, 3], [5, 0, 2, 2], 1)):
+            verdict = judge_matches(np.array(first, int), np.array(second, int), self.truth)
+            self.assertEqual(verdict.mismatches, mismatches, (first, second))
+
+    def test_of_rows_that_are_not_there_are_an_error(self) -> None:
+        for row in (-1, 4):
+            with self.assertRaisesRegex(ValueError, f"rows {row} to {row}, of 4"):
+                judge_matches(np.array([row]), np.array([0]), self.truth)
+
+    def test_are_right_where_both_rows_show_the_same_place(self) -> None:
+        self.assertEqual(self.truth.own_correctness(), Correctness(2 / 3, 2 / 3))
+        verdict = judge_matches(np.array([1, 2]), np.array([3, 0]), self.truth)
+        self.assertEqual(verdict.correctness, Correctness(1 / 2, 1 / 3))
+        nothing = judge_matches(np.arange(0), np.arange(0), self.truth)
+        self.assertEqual(nothing.correctness, Correctness(0, 0))
 
 
 class Definition(unittest.TestCase):

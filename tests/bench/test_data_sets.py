@@ -1,4 +1,5 @@
 """Data sets: the same seed gives the same bytes, whole or not at all."""
+import dataclasses
 import tempfile
 import unittest
 from pathlib import Path
@@ -7,7 +8,18 @@ from unittest import mock
 import cv2
 import numpy as np
 
-from sets import bits, embeddings, local_features, pictures, rootsift, store, truth, uniform, words
+from sets import (
+    bits,
+    embeddings,
+    image_pairs,
+    local_features,
+    pictures,
+    rootsift,
+    store,
+    truth,
+    uniform,
+    words,
+)
 from sets.definition import differing_bits
 from sets.random_streams import stream
 from sets.statistics import intrinsic_dimension
@@ -72,19 +84,42 @@ class Determinism(Folder):
         self.assertEqual(stream("a", 1).randint(0, 1000, 4).tolist(), STREAM_A1)
         self.assertNotEqual(stream("a", 2).randint(0, 1000, 4).tolist(), STREAM_A1)
 
-    def test_descriptors(self) -> None:
+    def pictures(self, count: int) -> list[pictures.Picture]:
         shown = []
-        for number in range(9):
+        for number in range(count):
             noise = stream("picture", number).randint(0, 256, (32, 48)).astype(np.uint8)
             path = self.folder / f"{number}.png"
             cv2.imwrite(str(path), cv2.resize(noise, (384, 256), interpolation=cv2.INTER_CUBIC))
             shown.append(pictures.Picture(path, 384, 256))
-        with mock.patch.object(pictures, "all_pictures", return_value=(shown, {})):
+        return shown
+
+    def test_descriptors(self) -> None:
+        with mock.patch.object(pictures, "all_pictures", return_value=(self.pictures(9), {})):
             for name in ("first", "second"):
                 facts = local_features.make(self.fresh(name), "sift", AMOUNTS, self.folder)
         self.assertEqual(bytes_of(self.folder / "first"), bytes_of(self.folder / "second"))
         self.assertEqual(shape_of(self.folder / "first" / "base.u8bin"), (300, 128))
         self.assertGreater(facts["queries_with_correspondence"], 0)
+
+    def test_two_images(self) -> None:
+        amounts = dataclasses.replace(AMOUNTS, base=100, queries=100)
+        with mock.patch.object(pictures, "all_pictures", return_value=(self.pictures(2), {})):
+            for name in ("first", "second"):
+                facts = image_pairs.make(self.fresh(name), amounts, self.folder)
+        self.assertEqual(bytes_of(self.folder / "first"), bytes_of(self.folder / "second"))
+        for name in ("base", "queries"):
+            self.assertEqual(shape_of(self.folder / "first" / f"{name}.u8bin"), (100, 128))
+        self.assertGreater(facts["queries_with_correspondence"], 20)
+
+    def test_two_images_are_of_a_picture_that_has_enough(self) -> None:
+        shown = self.pictures(1)
+        smooth = self.folder / "smooth.png"
+        cv2.imwrite(str(smooth), np.full((256, 384), 99, np.uint8))
+        amounts = dataclasses.replace(AMOUNTS, base=100, queries=100)
+        found, _, _ = image_pairs.images([pictures.Picture(smooth, 384, 256), *shown], amounts)
+        self.assertEqual(found, shown[0])
+        with self.assertRaisesRegex(RuntimeError, "none of 1 pictures has 9999 keypoints"):
+            image_pairs.images(shown, dataclasses.replace(amounts, base=9_999))
 
 
 STREAM_A1 = [278, 152, 590, 8]
@@ -105,8 +140,11 @@ class Views(unittest.TestCase):
         base = features([[10, 10], [11, 10], [10, 10], [10, 10], [50, 50]],
                         [0, 0, 1, 0, 0], [0, 0, 0, 1, 0])
         queries = features([[10.2, 10.0], [90.0, 90.0]], [0, 0], [0, 0])
-        found = local_features.correspondences(queries, base)
-        self.assertEqual(found.tolist(), [[0, 1, -1, -1], [-1, -1, -1, -1]])
+        found = local_features.rows_at_the_places(queries, base, tolerance=2)
+        self.assertEqual([rows.tolist() for rows in found], [[0, 1], []])
+        self.assertEqual(local_features.correspondences(found, 4).tolist(),
+                         [[0, 1, -1, -1], [-1, -1, -1, -1]])
+        self.assertEqual(local_features.correspondences(found, 1).tolist(), [[0], [-1]])
 
 
 class Words(unittest.TestCase):

@@ -53,6 +53,9 @@ class Tiles(unittest.TestCase):
             way.knn(slice(0, 32), 10)
             self.assertEqual(sorted(made), [20, 20])   # 2 x 10 tiles, 100 bytes in 2 steps of 64
             made.clear()
+            way.match(0.8)
+            self.assertEqual(sorted(made), [20, 20])   # once for both directions
+            made.clear()
             way.graph(10)
             self.assertEqual(sum(made), 200)
 

@@ -19,6 +19,7 @@ from sets.vector_files import write_rows
 ROWS, QUERIES, COLUMNS, K = 200, 20, 128, 10
 CONDITIONS = Conditions(size="quick", threads=2, rounds=1, patience=60)
 LEAST_RECALL_AT_BEST = 0.9  # of approximate ways, at the setting that is slowest and most right
+BYTES = ("sift-", "orb-", "bits-")   # what names of data sets begin with
 RADIUS = 1_200_000.5        # holds a tenth of the rows
 
 
@@ -43,7 +44,7 @@ def small(groups: list[Group], questions: tuple[Question, ...]) -> Group:
 class EveryWay(unittest.TestCase):
     def check(self, cases: tuple[str, ...], of_floats: bool, *questions: Question) -> None:
         groups = [group for name in cases for group in CASES[name].groups
-                  if (group.data_set in ("sift-1m", "orb-1m", "bits-512")) != of_floats]
+                  if group.data_set.startswith(BYTES) != of_floats]
         group = small(groups, questions)
         for way in (*group.ways, *group.approximate):
             with self.subTest(way=way), contextlib.redirect_stderr(io.StringIO()):
@@ -96,6 +97,10 @@ class EveryWay(unittest.TestCase):
 
     def test_range(self) -> None:
         self.check(("range",), False, Question(radius=RADIUS))
+
+    def test_match(self) -> None:
+        # Rows at random: the nearest is never much nearer than the second.
+        self.check(("match",), False, Question(ratio=1))
 
     def test_select(self) -> None:
         self.check(("select",), True, Question(k=K))

@@ -16,6 +16,7 @@ from peers.interface import Data, Way, without_self
 from referee import child, measure, process, report
 from referee.cases import NEARFIELD, Case, Group, Question
 from referee.headline import headline
+from referee.matches import matches
 from referee.outcome import Conditions, Outcome
 from referee.targets import Target
 from sets.definition import nearest
@@ -60,6 +61,17 @@ class Rough(Right):
 
     def knn(self, part: slice, k: int) -> np.ndarray:
         return super().knn(part, k) + self.shift
+
+
+class Matcher(Way):
+    def match(self, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+        return matches(self.data.queries, self.data.base, ratio)
+
+
+class HalfOfThem(Matcher):
+    def match(self, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+        first, second = super().match(ratio)
+        return first[::2], second[::2]
 
 
 class HiddenBlas(Right):
@@ -190,6 +202,39 @@ class Referee(unittest.TestCase):
         for line in ("right/way (exact)", "limit/way (limit)", "not timed: wrong/way: wrong",
                      "missing: missing/way: ImportError", "machine: cpu made up"):
             self.assertIn(line, printed.getvalue())
+
+
+def matched_by(ways: list[str], approximate: tuple[str, ...]) -> Outcome:
+    """Ten rows of two images; both show the places of the same rows."""
+    group = Group("pair", (Question(ratio=1),), tuple(ways), approximate, queries=(10, 10))
+    rows = np.random.RandomState(1).randint(0, 250, (10, 8)).astype(np.uint8)
+    played = {NEARFIELD: Matcher, "half/way": HalfOfThem}
+    with (tempfile.TemporaryDirectory() as name, mock.patch("peers.load", played.get),
+          mock.patch.object(measure, "Process", InThisProcess),
+          mock.patch.object(measure, "LEAST_SECONDS", 0.001),
+          contextlib.redirect_stderr(io.StringIO())):
+        folder = Path(name)
+        write_rows(folder / "base.u8bin", rows)
+        write_rows(folder / "queries.u8bin", rows + np.uint8(1))
+        write_rows(folder / "correspondences.ibin", np.arange(10, dtype=np.int32)[:, None])
+        return measure.measure(Case("pair", "match", (group,)), group, ways, folder, CONDITIONS)
+
+
+class Matching(unittest.TestCase):
+    def test_who_misses_matches_is_refused(self) -> None:
+        row = matched_by(["half/way"], ()).rows[0]
+        self.assertEqual(len(row.ours.times), CONDITIONS.rounds)
+        assert row.ours.verdict
+        self.assertEqual((row.ours.verdict.mismatches, row.ours.verdict.positions), (0, 10))
+        self.assertRegex(str(row.entries[1].refused), "recall 0.5000, 5 mismatches")
+
+    def test_unless_it_is_approximate_and_the_report_says_what_it_is_worth(self) -> None:
+        outcome = matched_by(["half/way"], ("half/way",))
+        self.assertEqual(len(outcome.rows[0].entries[1].times), CONDITIONS.rounds)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            report.print_outcome(outcome, CONDITIONS, {})
+        self.assertIn("the truth 1.0000 and 1.0000, nearfield/exact 1.0000 and 1.0000, "
+                      "half/way 1.0000 and 0.5000\n", printed.getvalue())
 
 
 class Repeated(Limit):

@@ -3,7 +3,9 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
+from referee.__main__ import ways_of
 from referee.cases import CASES, Case
+from referee.outcome import Outcome
 from referee.targets import read_target
 from sets.catalogue import DATA_SETS
 from sets.store import SIZES
@@ -12,7 +14,7 @@ PEERS = Path(__file__).resolve().parents[2] / "bench" / "peers"
 
 
 def ways_by_row(case: Case, size: str) -> dict[str, set[str]]:
-    return {f"{group.subject} {question}": set(group.ways)
+    return {f"{group.subject} {question}": {*group.ways, *group.approximate}
             for group in case.groups for question in group.asked(size)}
 
 
@@ -49,6 +51,16 @@ class Cases(unittest.TestCase):
                     label = f"{group.subject} {question}"
                     if label in target.rows:
                         self.assertFalse(set(target.required_on(label)) & set(group.slow), label)
+
+    def test_leave_out_at_full_size_who_takes_long_unless_he_is_named(self) -> None:
+        floats, pairs = CASES["exact-f32"].groups[0], CASES["match"].groups[1]
+        for group, way in ((floats, "faiss/hnsw"), (pairs, "opencv/bf_matcher")):
+            outcome = Outcome()
+            self.assertNotIn(way, ways_of(group, [], "full", outcome))
+            self.assertRegex(outcome.absent[way], "only if --peers names it")
+            self.assertIn(way, ways_of(group, [], "quick", Outcome()))
+            self.assertEqual(ways_of(group, [way], "full", Outcome()), [way])
+        self.assertIn("opencv/flann_match", ways_of(pairs, [], "full", Outcome()))
 
     def test_may_ask_less_of_a_cpu_without_tiles_on_rows_that_both_have(self) -> None:
         for case in CASES.values():

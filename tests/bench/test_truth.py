@@ -3,11 +3,11 @@ import unittest
 
 import numpy as np
 
-from referee import truth
+from referee import matches, truth
 from referee.cases import Question
 from referee.material import Material
 from referee.truth import Oracle
-from sets.definition import nearest
+from sets.definition import nearest, squared_distances
 from sets.random_streams import stream
 
 ROWS, QUERIES, RECORDED = 300, 250, 20
@@ -81,6 +81,42 @@ class Truths(unittest.TestCase):
         made = Material("sqeuclidean", base, base[:1], None)
         found = Oracle(made, "knn", (Question(k=9),), "quick").truth_of(Question(k=9))
         self.assertEqual(found.ids[0].tolist(), nearest(base[0], base, 9, "sqeuclidean").tolist())
+
+    def test_of_matches(self) -> None:
+        made = points(recorded=False)
+        question = Question(ratio=0.9)
+        right = Oracle(made, "match", (question,), "full").truth_of(question)
+        self.assertEqual((len(right.queries), right.by_definition), (QUERIES, QUERIES))
+        back = [nearest(row, made.queries, 1, "sqeuclidean")[0] for row in made.base]
+        matched = 0
+        for query, ids in zip(right.queries, right.ids, strict=True):
+            one, two = nearest(made.queries[query], made.base, 2, "sqeuclidean")
+            keys = squared_distances(made.queries[query], made.base[[one, two]])
+            passes = np.sqrt(keys[0]) < 0.9 * np.sqrt(keys[1]) and back[one] == query
+            self.assertEqual(ids.tolist(), [one] if passes else [])
+            matched += passes
+        self.assertGreater(matched, 10)
+
+    def test_matches_are_those_of_integers_where_sums_are_largest(self) -> None:
+        rows = np.full((3, 128), 255, np.uint8)
+        others = np.zeros((2, 128), np.uint8)
+        others[1, 0] = 1
+        ids, keys = matches.two_nearest(rows, others)
+        self.assertEqual(ids.tolist(), [1, 1, 1])
+        self.assertEqual(keys[0].tolist(), [127 * 255**2 + 254**2, 128 * 255**2])
+
+    def test_matches_in_several_blocks(self) -> None:
+        rows = stream("blocks").randint(0, 256, (matches.ROWS_AT_A_TIME + 5, 4)).astype(np.uint8)
+        ids, keys = matches.two_nearest(rows, rows)
+        for row in (0, matches.ROWS_AT_A_TIME, len(rows) - 1):
+            found = nearest(rows[row], rows, 2, "sqeuclidean")
+            self.assertEqual(ids[row], found[0])
+            self.assertEqual(keys[row].tolist(), squared_distances(rows[row], rows[found]).tolist())
+
+    def test_matches_of_what_float32_does_not_hold_are_an_error(self) -> None:
+        for rows in (np.zeros((2, 130), np.uint8), np.zeros((2, 8), np.float32)):
+            with self.assertRaisesRegex(ValueError, "columns of .* are not exact"):
+                matches.two_nearest(rows, rows)
 
 
 if __name__ == "__main__":
