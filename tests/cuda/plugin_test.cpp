@@ -257,7 +257,7 @@ TEST_F(CudaCallTest, PairwiseReadsBothArraysInPlace) {
   queries.stream = 5;
   const DeviceArray rows = array(DType::f16, 9, 4, 24);
   EXPECT_EQ(pairwise(queries, rows, {}, context_).values.size(), 27);
-  const fake::Launch& keys = launch("keys");
+  const fake::Launch& keys = launch("few_keys");
   EXPECT_EQ(keys.card, kCard);
   EXPECT_EQ(keys.arguments[0], memory_);
   EXPECT_EQ(keys.arguments[5], memory_);
@@ -274,8 +274,8 @@ TEST_F(CudaCallTest, PairwiseReadsBothArraysInPlace) {
 TEST_F(CudaCallTest, OneSideMayBeOfTheHost) {
   const Matrix queries(DType::f32, 3, 4);
   pairwise(queries, array(DType::f32, 9, 4), {}, context_);
-  EXPECT_NE(launch("keys").arguments[0], memory_);
-  EXPECT_EQ(launch("keys").arguments[5], memory_);
+  EXPECT_NE(launch("few_keys").arguments[0], memory_);
+  EXPECT_EQ(launch("few_keys").arguments[5], memory_);
   EXPECT_EQ(copies(cudaMemcpyHostToDevice), 1);
 }
 
@@ -283,7 +283,7 @@ TEST_F(CudaCallTest, ArraysOfTheHostMayBeMapped) {
   force_host_reads(HostReads::mapped);
   Matrix queries(DType::f32, 3, 4);
   pairwise(queries, array(DType::f32, 9, 4), {}, context_);
-  EXPECT_EQ(launch("keys").arguments[0], queries.row(0));
+  EXPECT_EQ(launch("few_keys").arguments[0], queries.row(0));
   EXPECT_EQ(copies(cudaMemcpyHostToDevice), 0);
   EXPECT_TRUE(fake::runtime().pinned.empty()) << "for as long as the call takes";
   fake::runtime().pins = false;
@@ -297,7 +297,7 @@ TEST_F(CudaCallTest, ACardMayNotKnowMemoryThatIsOnlyRead) {
   fake::runtime().pins_read_only = false;
   Matrix queries(DType::f32, 3, 4);
   pairwise(queries, array(DType::f32, 9, 4), {}, context_);
-  EXPECT_EQ(launch("keys").arguments[0], queries.row(0));
+  EXPECT_EQ(launch("few_keys").arguments[0], queries.row(0));
   EXPECT_EQ(copies(cudaMemcpyHostToDevice), 0);
   force_host_reads({});
 }
@@ -311,7 +311,7 @@ TEST_F(CudaCallTest, RowsWithoutColumnsHaveNoMemory) {
 TEST_F(CudaCallTest, BitsAreReadInPlaceWhereTheyAreWholeWords) {
   const PairwiseOptions options{.metric = Metric::hamming};
   pairwise(array(DType::bits, 3, 128), array(DType::bits, 3, 128), options, context_);
-  EXPECT_EQ(launch("keys").arguments[0], memory_);
+  EXPECT_EQ(launch("few_keys").arguments[0], memory_);
   EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 0);
   pairwise(array(DType::bits, 3, 100), array(DType::bits, 3, 100), options, context_);
   EXPECT_EQ(copies(cudaMemcpyDeviceToDevice), 2);
