@@ -101,7 +101,9 @@ class BothWays {
       stats_.pairs_considered += back.pairs_considered;
       stats_.pairs_verified += back.pairs_verified;
       if (back.plan.filter != plan_.filter) plan_.filter += "; back: " + back.plan.filter;
-      if (back.plan.note != plan_.note) plan_.note += "; back: " + back.plan.note;
+      if (!back.plan.note.empty() && back.plan.note != plan_.note) {
+        plan_.note += (plan_.note.empty() ? "back: " : "; back: ") + back.plan.note;
+      }
     }
   }
 
