@@ -37,16 +37,12 @@ constexpr std::int64_t kPairThreads = 8;  // as in keys.cu
 
 bool are_few(const KeyVectors& queries) { return queries.count <= kFewQueries; }
 
-gpu::Grid square_grid(const KeyVectors& queries, const KeyVectors& rows) {
-  return {divide_up(rows.count, kKeySide), divide_up(queries.count, kKeySide)};
-}
-
 // Of the kernels for few queries, a block has as many rows as it has eights of threads, and every
 // query.
 gpu::Grid grid_of(const gpu::Queue& queue, const std::string& module, const KeyVectors& queries,
                   const KeyVectors& rows) {
-  if (!are_few(queries)) return square_grid(queries, rows);
-  return {divide_up(rows.count, queue.threads(module) / kPairThreads), 1};
+  if (are_few(queries)) return {divide_up(rows.count, queue.threads(module) / kPairThreads), 1};
+  return {divide_up(rows.count, kKeySide), divide_up(queries.count, kKeySide)};
 }
 
 }  // namespace

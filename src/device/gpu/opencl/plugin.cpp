@@ -95,8 +95,8 @@ std::string instructions_of_cpu() {
 // or as an earlier process had it compiled.
 class Kernels {
  public:
-  Kernels(cl::Context context, const cl::Device& device, int warp)
-      : context_(std::move(context)), device_(device), warp_(warp) {}
+  Kernels(cl::Context context, const cl::Device& device, const Facts& facts)
+      : context_(std::move(context)), device_(device), facts_(facts), warp_(facts.warp) {}
 
   bool has(std::string_view module) const {
     const std::lock_guard lock(mutex_);
@@ -159,11 +159,8 @@ class Kernels {
   // What the compiled module depends on, but for settings of a driver's own in the environment.
   std::string source_of(const Module& module) const {
     const cl::Platform platform(device_.getInfo<CL_DEVICE_PLATFORM>());
-    const bool is_cpu = (device_.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0;
-    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", platform.getInfo<CL_PLATFORM_VERSION>(),
-                       device_.getInfo<CL_DEVICE_NAME>(), device_.getInfo<CL_DEVICE_VERSION>(),
-                       device_.getInfo<CL_DRIVER_VERSION>(), is_cpu ? instructions_of_cpu() : "",
-                       module.code);
+    return fmt::format("{}\n{}\n{}\n{}\n{}", platform.getInfo<CL_PLATFORM_VERSION>(), facts_.name,
+                       facts_.driver, facts_.is_cpu ? instructions_of_cpu() : "", module.code);
   }
 
   // None where the driver does not take it any more.
@@ -179,6 +176,7 @@ class Kernels {
 
   cl::Context context_;
   cl::Device device_;
+  const Facts& facts_;  // of the device that these kernels are part of
   int warp_;
   CompiledPrograms compiled_;
   mutable std::mutex mutex_;
@@ -353,7 +351,7 @@ class OpenClDevice final : public Device {
       : device_(device),
         facts_(facts_of(device)),
         context_(device),
-        kernels_(context_, device, facts_.warp) {}
+        kernels_(context_, device, facts_) {}
 
   const Facts& facts() const override { return facts_; }
 
