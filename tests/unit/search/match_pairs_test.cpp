@@ -22,13 +22,13 @@ using test::expect_error;
 // Images of one scene: rows that several have, a little changed.
 std::vector<Matrix> scene(DType dtype, std::int64_t images, std::int64_t most_rows) {
   const std::int64_t cols = 32;
-  const Matrix world = data::make_matrix({data::Kind::small_integers, dtype, most_rows, cols, 7});
+  const Matrix world = data::make_matrix({data::Kind::gaussian, dtype, most_rows, cols, 7});
   std::vector<Matrix> all;
   for (std::int64_t image = 0; image < images; ++image) {
     const std::int64_t rows = image % 5 == 3 ? 0 : most_rows - 3 * image;
     Matrix seen(dtype, rows, cols);
     for (std::int64_t row = 0; row < rows; ++row) {
-      std::copy_n(world.view().row((row * 5 + image) % most_rows), row_bytes(dtype, cols),
+      std::copy_n(world.view().row((row * 7 + image) % most_rows), row_bytes(dtype, cols),
                   seen.row(row));
       if ((row + image) % 4 == 0) seen.row(row)[1] ^= std::byte{1};
     }
