@@ -7,8 +7,8 @@ views (16) of a scene, lets COLMAP extract their features on the CPU, and matche
 database: by us, by COLMAP's brute force and by its default matcher. Verification and mapping are
 COLMAP's. Fails if our matches are not those of its brute force, pair for pair, if fewer images are
 registered than with its own matches, or if the mean reprojection error is more than a twentieth
-larger. Where the command `colmap` is installed (Debian's is 3.8), the same with its database and its
-matcher.
+larger. Where the command `colmap` is installed (Debian's is 3.8), the same with its database and
+its matcher.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ NEARFIELD = os.environ.get("NEARFIELD", str(ROOT / "build/release/nearfield"))
 MAX_PAIR = 2147483647
 LEAST_MATCHES = 15  # COLMAP empties the list of a pair that has fewer
 MOST_ERROR_RATIO = 1.05
+MOST_FEATURES = 3000  # of an image: COLMAP's brute force takes its time
 
 Matches = dict[tuple[int, int], set[tuple[int, int]]]
 
@@ -65,8 +66,12 @@ def read_matches(database: Path) -> Matches:
 
 
 def run(*command: str | Path) -> str:
-    done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
-                          env={**os.environ, "QT_QPA_PLATFORM": "offscreen"})
+    done = subprocess.run(
+        [str(word) for word in command],
+        text=True,
+        capture_output=True,
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+    )
     if done.returncode != 0:
         sys.exit(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -80,18 +85,28 @@ def match_with_nearfield(database: Path) -> None:
 
 
 class Pycolmap:
-    """4.x, in this process. One thread and one seed, so that the same matches give the same model."""
+    """4.x, in this process. One thread and seed, so that the same matches give the same model."""
 
     name = f"pycolmap {pycolmap.__version__}"
 
     def extract(self, database: Path, images: Path) -> None:
         reader = pycolmap.ImageReaderOptions(camera_model="SIMPLE_PINHOLE")
-        pycolmap.extract_features(database, images, camera_mode=pycolmap.CameraMode.SINGLE,
-                                  reader_options=reader, device=pycolmap.Device.cpu)
+        extraction = pycolmap.FeatureExtractionOptions()
+        extraction.sift.max_num_features = MOST_FEATURES
+        pycolmap.extract_features(
+            database,
+            images,
+            extraction_options=extraction,
+            camera_mode=pycolmap.CameraMode.SINGLE,
+            reader_options=reader,
+            device=pycolmap.Device.cpu,
+        )
 
     def matchers(self) -> dict[str, Callable[[Path], None]]:
-        return {"brute force": lambda database: self.match(database, True),
-                "default": lambda database: self.match(database, False)}
+        return {
+            "brute force": lambda database: self.match(database, True),
+            "default": lambda database: self.match(database, False),
+        }
 
     def match(self, database: Path, brute_force: bool) -> None:
         options = pycolmap.FeatureMatchingOptions(skip_geometric_verification=True)
@@ -108,8 +123,9 @@ class Pycolmap:
         if not models:
             return Model(0, 0, float("inf"))
         best = max(models.values(), key=lambda model: model.num_reg_images())
-        return Model(best.num_reg_images(), best.num_points3D(),
-                     best.compute_mean_reprojection_error())
+        return Model(
+            best.num_reg_images(), best.num_points3D(), best.compute_mean_reprojection_error()
+        )
 
 
 class Command:
@@ -119,28 +135,32 @@ class Command:
         said = re.search(r"COLMAP (\S+)", run("colmap", "help"))
         self.name = f"colmap {said[1] if said else '?'}"
 
+    def step(self, name: str, options: dict[str, object]) -> str:
+        return run("colmap", name, *(f"--{option}={value}" for option, value in options.items()))
+
     def extract(self, database: Path, images: Path) -> None:
-        run("colmap", "feature_extractor", "--database_path", database, "--image_path", images,
-            "--ImageReader.single_camera", "1", "--ImageReader.camera_model", "SIMPLE_PINHOLE",
-            "--SiftExtraction.use_gpu", "0")
+        reader = {"ImageReader.single_camera": 1, "ImageReader.camera_model": "SIMPLE_PINHOLE"}
+        sift = {"SiftExtraction.use_gpu": 0, "SiftExtraction.max_num_features": MOST_FEATURES}
+        paths = {"database_path": database, "image_path": images}
+        self.step("feature_extractor", {**paths, **reader, **sift})
 
     def matchers(self) -> dict[str, Callable[[Path], None]]:
         return {"default": self.match}
 
     def match(self, database: Path) -> None:
         """And verifies; of pairs that have matches already it only verifies these."""
-        run("colmap", "exhaustive_matcher", "--database_path", database,
-            "--SiftMatching.use_gpu", "0")
+        self.step("exhaustive_matcher", {"database_path": database, "SiftMatching.use_gpu": 0})
 
     def reconstruct(self, database: Path, images: Path, output: Path) -> Model:
         self.match(database)
-        run("colmap", "mapper", "--database_path", database, "--image_path", images,
-            "--output_path", output, "--Mapper.num_threads", "1")
+        paths = {"database_path": database, "image_path": images, "output_path": output}
+        self.step("mapper", {**paths, "Mapper.num_threads": 1})
         best = Model(0, 0, float("inf"))
         for folder in sorted(output.iterdir()):
-            said = run("colmap", "model_analyzer", "--path", folder)
-            model = Model(int(value_of("Registered images", said)), int(value_of("Points", said)),
-                          value_of("Mean reprojection error", said))
+            said = self.step("model_analyzer", {"path": folder})
+            images_there = int(value_of("Registered images", said))
+            points = int(value_of("Points", said))
+            model = Model(images_there, points, value_of("Mean reprojection error", said))
             best = max(best, model, key=lambda each: each.images)
         return best
 
@@ -166,19 +186,24 @@ def outcomes_of(colmap: Pycolmap | Command, images: Path, folder: Path) -> list[
         matches = read_matches(database)
         output = folder / f"{matcher} model"
         output.mkdir()
-        outcomes.append(Outcome(matcher, seconds, matches,
-                                colmap.reconstruct(database, images, output)))
+        outcomes.append(
+            Outcome(matcher, seconds, matches, colmap.reconstruct(database, images, output))
+        )
     return outcomes
 
 
 def show(name: str, outcomes: list[Outcome]) -> None:
-    print(f"{name:16} {'seconds':>8} {'pairs':>6} {'matches':>8} {'images':>7} {'points':>7} "
-          f"{'error, px':>10}")
+    print(
+        f"{name:16} {'seconds':>8} {'pairs':>6} {'matches':>8} {'images':>7} {'points':>7} "
+        f"{'error, px':>10}"
+    )
     for each in outcomes:
         model = each.model
-        print(f"  {each.matcher:14} {each.seconds:8.2f} {len(each.matches):6} "
-              f"{sum(map(len, each.matches.values())):8} {model.images:7} {model.points:7} "
-              f"{model.error:10.4f}")
+        print(
+            f"  {each.matcher:14} {each.seconds:8.2f} {len(each.matches):6} "
+            f"{sum(map(len, each.matches.values())):8} {model.images:7} {model.points:7} "
+            f"{model.error:10.4f}"
+        )
 
 
 def differences(ours: Matches, theirs: Matches) -> list[str]:
@@ -189,8 +214,10 @@ def differences(ours: Matches, theirs: Matches) -> list[str]:
         if mine is None or other is None:
             found.append(f"images {pair}: only one of the two has the pair")
         elif mine != other and not (not other and len(mine) < LEAST_MATCHES):
-            found.append(f"images {pair}: {len(mine - other)} matches are ours only, "
-                         f"{len(other - mine)} theirs only, {len(mine & other)} both")
+            found.append(
+                f"images {pair}: {len(mine - other)} matches are ours only, "
+                f"{len(other - mine)} theirs only, {len(mine & other)} both"
+            )
     return found
 
 
@@ -199,15 +226,21 @@ def judge(outcomes: list[Outcome]) -> list[str]:
     wrong = []
     for other in others:
         if ours.model.images < other.model.images:
-            wrong.append(f"{ours.model.images} images are registered, {other.model.images} with "
-                         f"{other.matcher}")
+            wrong.append(
+                f"{ours.model.images} images are registered, {other.model.images} with "
+                f"{other.matcher}"
+            )
         if ours.model.error > MOST_ERROR_RATIO * other.model.error:
-            wrong.append(f"the error is {ours.model.error:.4f} px, {other.model.error:.4f} with "
-                         f"{other.matcher}")
+            wrong.append(
+                f"the error is {ours.model.error:.4f} px, {other.model.error:.4f} with "
+                f"{other.matcher}"
+            )
         if other.matcher == "brute force":
             different = differences(ours.matches, other.matches)
-            print(f"  matches that are not those of COLMAP's brute force: in {len(different)} of "
-                  f"{len(other.matches)} pairs of images")
+            print(
+                f"  matches that are not those of COLMAP's brute force: in {len(different)} of "
+                f"{len(other.matches)} pairs of images"
+            )
             wrong += different
     return wrong
 

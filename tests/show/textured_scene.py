@@ -1,4 +1,4 @@
-"""Pictures of a scene that needs no download: textured boxes on a floor, seen by a moving camera."""
+"""Pictures of a scene that needs no download: textured boxes on a floor, by a moving camera."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def noise(draw: np.random.Generator, size: int) -> Array:
         rows = grid[low] * (1 - part)[:, None] + grid[low + 1] * part[:, None]
         texture += rows[:, low] * (1 - part) + rows[:, low + 1] * part
     texture -= texture.min()
-    return texture / texture.max()
+    texture /= texture.max()
+    return texture
 
 
 def box(center: tuple[float, float], size: Array, draw: np.random.Generator) -> list[Rectangle]:
@@ -46,8 +47,12 @@ def box(center: tuple[float, float], size: Array, draw: np.random.Generator) -> 
 
 def make_scene(seed: int) -> list[Rectangle]:
     draw = np.random.default_rng(seed)
-    floor = Rectangle(np.array([-6.0, -6.0, 0.0]), np.array([12.0, 0, 0]), np.array([0, 12.0, 0]),
-                      noise(draw, 1024))
+    floor = Rectangle(
+        np.array([-6.0, -6.0, 0.0]),
+        np.array([12.0, 0, 0]),
+        np.array([0, 12.0, 0]),
+        noise(draw, 1024),
+    )
     scene = [floor]
     for center in (-2.0, -1.0), (0.5, 1.5), (1.8, -1.2), (-0.6, -2.6), (-2.4, 2.2):
         scene += box(center, draw.uniform([0.8, 0.8, 0.6], [1.6, 1.6, 2.0]), draw)
@@ -62,7 +67,8 @@ def sample(texture: Array, u: Array, v: Array) -> Array:
     dx, dy = x - left, y - top
     upper = texture[top, left] * (1 - dx) + texture[top, left + 1] * dx
     lower = texture[top + 1, left] * (1 - dx) + texture[top + 1, left + 1] * dx
-    return upper * (1 - dy) + lower * dy
+    between: Array = upper * (1 - dy) + lower * dy
+    return between
 
 
 def rays(eye: Array, target: Array) -> Array:
@@ -72,7 +78,8 @@ def rays(eye: Array, target: Array) -> Array:
     down = np.cross(forward, right)
     x = (np.arange(WIDTH * SHARP) + 0.5) / SHARP - WIDTH / 2
     y = (np.arange(HEIGHT * SHARP) + 0.5) / SHARP - HEIGHT / 2
-    return (forward * FOCAL + x[None, :, None] * right + y[:, None, None] * down).reshape(-1, 3)
+    through: Array = forward * FOCAL + x[None, :, None] * right + y[:, None, None] * down
+    return through.reshape(-1, 3)
 
 
 def render(scene: list[Rectangle], eye: Array, target: Array) -> NDArray[np.uint8]:
@@ -92,7 +99,7 @@ def render(scene: list[Rectangle], eye: Array, target: Array) -> NDArray[np.uint
         hit = hit[inside]
         nearest[hit] = depth[hit]
         shade[hit] = sample(each.texture, u[inside], v[inside])
-    pixels = shade.reshape(HEIGHT, SHARP, WIDTH, SHARP).mean(axis=(1, 3))
+    pixels: Array = shade.reshape(HEIGHT, SHARP, WIDTH, SHARP).mean(axis=(1, 3))
     return np.round(pixels * 255).astype(np.uint8)
 
 
