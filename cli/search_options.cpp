@@ -29,15 +29,17 @@ CLI::Option* add_queries(CLI::App& app, InputOptions& input, const std::string& 
   return add_path(app, "--queries", input.queries, help)->group(kInput);
 }
 
-void add_base(CLI::App& app, InputOptions& input) {
-  add_path(app, "--base", input.base,
-           "Vector file to search, read in pieces: .fbin and its kin, .fvecs, .bvecs, .npy")
-      ->group(kInput)
-      ->required();
+CLI::Option* add_base(CLI::App& app, InputOptions& input) {
+  CLI::Option* const base =
+      add_path(app, "--base", input.base,
+               "Vector file to search, read in pieces: .fbin and its kin, .fvecs, .bvecs, .npy")
+          ->group(kInput)
+          ->required();
   add_parsed(app, "--bits", input.file.bits, count_within(1, kMaxCols),
              "The bytes of the vector files are packed bits, N a row")
       ->group(kInput)
       ->type_name("N");
+  return base;
 }
 
 void add_filter(CLI::App& app, InputOptions& input) {

@@ -36,7 +36,7 @@ struct InputOptions {
 };
 
 CLI::Option* add_queries(CLI::App& app, InputOptions& input, const std::string& help);
-void add_base(CLI::App& app, InputOptions& input);
+CLI::Option* add_base(CLI::App& app, InputOptions& input);  // and --bits; required
 void add_filter(CLI::App& app, InputOptions& input);
 void add_queries_and_base(CLI::App& app, InputOptions& input);  // and the filter; both required
 

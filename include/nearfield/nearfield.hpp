@@ -1,6 +1,7 @@
 // Everything.
 #pragma once
 
+#include <nearfield/colmap.hpp>
 #include <nearfield/context.hpp>
 #include <nearfield/convert.hpp>
 #include <nearfield/cursor.hpp>
