@@ -46,7 +46,9 @@ class MatrixFeatures final : public ImageFeatures {
   Matrix read(std::int64_t image) const override;
 
  private:
-  const MatrixView& at(std::int64_t image) const { return images_[static_cast<std::size_t>(image)]; }
+  const MatrixView& at(std::int64_t image) const {
+    return images_[static_cast<std::size_t>(image)];
+  }
 
   std::vector<MatrixView> images_;
 };
@@ -67,7 +69,7 @@ std::vector<ImagePair> sequential_pairs(std::int64_t images, std::int64_t overla
 struct PairsStats {
   std::int64_t pairs = 0;
   std::int64_t matches = 0;
-  std::int64_t images_read = 0;  // an image that had to make room for others counts again
+  std::int64_t images_read = 0;      // an image that had to make room for others counts again
   std::int64_t most_bytes_kept = 0;  // of images, read and made ready
   double seconds = 0;
 };
@@ -75,11 +77,11 @@ struct PairsStats {
 // The matches of a pair, by its place in `pairs`.
 using TakeMatches = std::function<void(std::int64_t pair, const Pairs& matches)>;
 
-// What match() finds for each pair. `take` is called once a pair, from the calling thread, in an order
-// that suits the images that are kept, not the number of threads; an exception of it ends the call.
-// context.memory_limit holds for images and searches together; where it is empty, 1 GiB of images is
-// kept. Progress counts (descriptor, descriptor) pairs. To go on with work that was interrupted, leave
-// out the pairs that `take` has had.
+// What match() finds for each pair. `take` is called once a pair, from the calling thread, in an
+// order that suits the images that are kept, not the number of threads; an exception of it ends the
+// call. context.memory_limit holds for images and searches together; where it is empty, 1 GiB of
+// images is kept. Progress counts (descriptor, descriptor) pairs. To go on with work that was
+// interrupted, leave out the pairs that `take` has had.
 PairsStats match_pairs(const ImageFeatures& features, std::span<const ImagePair> pairs,
                        const TakeMatches& take, const MatchOptions& options = {},
                        const Context& context = {});

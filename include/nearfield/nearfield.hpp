@@ -14,6 +14,7 @@
 #include <nearfield/isa.hpp>
 #include <nearfield/knn.hpp>
 #include <nearfield/match.hpp>
+#include <nearfield/match_pairs.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 #include <nearfield/mutual.hpp>
