@@ -56,18 +56,20 @@ Matrix times_512(const Matrix& vectors) {
   return bytes;
 }
 
+Matrix first_of_matrix(const Matrix& all, std::int64_t wanted) {
+  Matrix first(all.dtype(), wanted, all.cols());
+  std::copy_n(all.row(0), first.bytes(), first.row(0));
+  return first;
+}
+
 Matrix first_rows(const std::string& path, std::int64_t wanted) {
-  Matrix all = read_matrix(path);
+  const Matrix all = read_matrix(path);
   if (all.dtype() != DType::u8 || all.cols() != kDescriptorCols || all.rows() < wanted) {
     throw std::runtime_error(fmt::format("{} has {} rows of {} {}: wanted are {} of {} u8", path,
                                          all.rows(), all.cols(), to_string(all.dtype()), wanted,
                                          kDescriptorCols));
   }
-  Matrix first(DType::u8, wanted, kDescriptorCols);
-  for (std::int64_t i = 0; i < wanted; ++i) {
-    std::copy_n(all.row(i), kDescriptorCols, first.row(i));
-  }
-  return first;
+  return first_of_matrix(all, wanted);
 }
 
 Matrix spread_rows(const Matrix& vectors, double spread) {
@@ -123,6 +125,12 @@ Descriptors with_spread(const Descriptors& descriptors, double spread) {
           spread_rows(descriptors.queries, 0), std::move(rows), descriptors.norm,
           // Ten deviations more: none comes near.
           descriptors.largest * (1 + 10 * spread)};
+}
+
+Descriptors first_queries(const Descriptors& descriptors, std::int64_t queries) {
+  return {descriptors.data, first_of_matrix(descriptors.queries, queries),
+          first_of_matrix(descriptors.rows, descriptors.rows.rows()), descriptors.norm,
+          descriptors.largest};
 }
 
 std::string norms_of(const Descriptors& descriptors) {

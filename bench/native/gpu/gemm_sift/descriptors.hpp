@@ -32,6 +32,9 @@ Descriptors sift_bytes(const std::string& folder, Size size, std::int64_t querie
 // The same as float32, rows times 1 + spread * normal: what norms do that are not equal.
 Descriptors with_spread(const Descriptors& descriptors, double spread);
 
+// All rows, and of the queries the first.
+Descriptors first_queries(const Descriptors& descriptors, std::int64_t queries);
+
 // Mean and standard deviation, of queries and of rows.
 std::string norms_of(const Descriptors& descriptors);
 

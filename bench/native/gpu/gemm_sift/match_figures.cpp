@@ -11,27 +11,28 @@ struct MatchSize {
   std::int64_t queries;
   std::int64_t rows;
   std::int64_t batch;
+  std::int64_t naive_queries;  // the first: on a CPU a block of a warp a pair takes microseconds
 };
 
 MatchSize sift_size(Size size) {
   switch (size) {
     case Size::tiny:
-      return {24, 300, 8};
+      return {24, 300, 8, 24};
     case Size::quick:
-      return {1'000, 20'000, 256};
+      return {1'000, 20'000, 256, 40};
     default:
-      return {10'000, 1'000'000, 383};
+      return {10'000, 1'000'000, 383, 10'000};
   }
 }
 
 MatchSize frame_size(Size size) {
   switch (size) {
     case Size::tiny:
-      return {40, 40, 16};
+      return {40, 40, 16, 0};
     case Size::quick:
-      return {6'000, 6'000, 1'024};
+      return {6'000, 6'000, 1'024, 0};
     default:
-      return {45'000, 45'000, 4'096};
+      return {45'000, 45'000, 4'096, 0};
   }
 }
 
@@ -54,6 +55,15 @@ void recall_of_precision(const Measuring& measuring, const Problem& problem, Pre
   report_recall(measuring, problem, series, matches_by_products(items, problem.descriptors.norm));
 }
 
+void report_naive(const Measuring& measuring, const Problem& problem, std::int64_t batch) {
+  const BatchShape shape = problem.shape(batch);
+  BatchedRun run(measuring.device(), shape, naive_fill(measuring, problem.descriptors, shape));
+  run.run();
+  const std::vector<DeviceItem> items = run.read();
+  check_naive("naive", problem, items);
+  report_recall(measuring, problem, "naive", matches_by_squares(items));
+}
+
 // Of dot products in every precision, of the naive kernel's distances, and of the exact answer.
 void report_recalls(Measuring& measuring, const Problem& problem, const MatchSize& size) {
   measuring.note(norms_of(problem.descriptors));
@@ -62,11 +72,9 @@ void report_recalls(Measuring& measuring, const Problem& problem, const MatchSiz
     if (!measuring.has_time(point_of(size))) return;
     recall_of_precision(measuring, problem, precision, shape);
   }
-  BatchedRun naive(measuring.device(), shape, naive_fill(measuring, problem.descriptors, shape));
-  naive.run();
-  const std::vector<DeviceItem> items = naive.read();
-  check_naive("naive", problem, items);
-  report_recall(measuring, problem, "naive", matches_by_squares(items));
+  if (!measuring.has_time(point_of(size))) return;
+  report_naive(measuring, Problem(first_queries(problem.descriptors, size.naive_queries)),
+               size.batch);
   const Neighbors exact =
       knn(problem.descriptors.queries, problem.descriptors.rows, {.k = 2}, measuring.context());
   check_exact("knn, exact", problem, exact);
@@ -102,9 +110,15 @@ void measure_times(Measuring& measuring, const DataFolders& folders) {
                                   Precision::half_16, shape),
             by_products("32-bit sums", measuring, problem, Precision::float_16, shape),
             by_products("64-bit sums", measuring, problem, Precision::float_32, shape),
-            by_naive(measuring, problem, shape),
             by_exact_knn(problem, measuring.context()),
             by_exact_knn(problem, {})};
+  });
+  const MatchSize fewer{size.naive_queries, size.rows, size.batch, size.naive_queries};
+  const Problem naive(first_queries(problem.descriptors, fewer.queries));
+  measuring.measure(point_of(fewer), [&]() -> Contenders {
+    const BatchShape shape = naive.shape(fewer.batch);
+    return {by_products("16-bit sums", measuring, naive, Precision::half_16, shape),
+            by_naive(measuring, naive, shape)};
   });
 }
 
