@@ -115,6 +115,9 @@ def ties_alone(measured: Measured) -> Verdict:
     found = measured.recall(SIFT, NAIVE, 0)
     if found is None:
         return NOT_MEASURED
+    if not found.wrong:
+        return Verdict(None, f"none of {found.accepted:,}: of rows that are equally near the first "
+                       "is found, and is the true one")
     return Verdict(found.wrong == found.tied,
                    f"{found.wrong} of {found.accepted} wrong, {found.tied} of them as near")
 

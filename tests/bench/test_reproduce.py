@@ -223,6 +223,10 @@ class TheThesisOfMatching(unittest.TestCase):
     def test_wrong_ones_that_are_no_ties(self) -> None:
         found = Measured(recalls=[Recall("sift", "naive", 0, 98, 2, 0, tied=1)])
         self.assertIs(gemm_sift.ties_alone(found).holds, False)
+        found = Measured(recalls=[Recall("sift", "naive", 0, 98, 2, 0, tied=2)])
+        self.assertIs(gemm_sift.ties_alone(found).holds, True)
+        found = Measured(recalls=[Recall("sift", "naive", 0, 100, 0, 0)])
+        self.assertIsNone(gemm_sift.ties_alone(found).holds)
 
     def test_small_batches(self) -> None:
         found = measured(*(line(gemm_sift.BATCHED, seconds, q=1000, n=10, batch=batch)

@@ -45,14 +45,15 @@ Point point_of(const MatchSize& size) {
 }
 
 void recall_of_precision(const Measuring& measuring, const Problem& problem, Precision precision,
-                         const BatchShape& shape) {
+                         const BatchShape& shape, std::span<const Ratio> ratios = kRatios) {
   const std::string series(to_string(precision));
   BatchedRun run(measuring.device(), shape,
                  product_fill(measuring, problem.descriptors, precision, shape));
   run.run();
   const std::vector<DeviceItem> items = run.read();
   check_products(series, problem, items, product_bound(problem.descriptors, precision));
-  report_recall(measuring, problem, series, matches_by_products(items, problem.descriptors.norm));
+  report_recall(measuring, problem, series, matches_by_products(items, problem.descriptors.norm),
+                ratios);
 }
 
 void report_naive(const Measuring& measuring, const Problem& problem, std::int64_t batch) {
@@ -91,7 +92,8 @@ void recall_of_sift(Measuring& measuring, const DataFolders& folders) {
   for (const double spread : {0.002, 0.005, 0.01, 0.02, 0.05}) {
     if (!measuring.has_time(point_of(size))) return;
     const Problem spread_out(with_spread(sift.descriptors, spread));
-    recall_of_precision(measuring, spread_out, Precision::float_16, spread_out.shape(size.batch));
+    recall_of_precision(measuring, spread_out, Precision::float_16, spread_out.shape(size.batch),
+                        std::span(kRatios).first(2));
   }
 }
 

@@ -38,8 +38,7 @@ FoundMatches matches_of(const Neighbors& found) {
   return matches;
 }
 
-MatchCounts count_matches(const Problem& problem, const FoundMatches& found,
-                          std::optional<double> ratio) {
+MatchCounts count_matches(const Problem& problem, const FoundMatches& found, Ratio ratio) {
   MatchCounts counts;
   for (std::int64_t query = 0; query < std::ssize(found); ++query) {
     const FoundMatch& match = found[place(query)];
@@ -58,8 +57,8 @@ MatchCounts count_matches(const Problem& problem, const FoundMatches& found,
 }
 
 void report_recall(const Measuring& measuring, const Problem& problem, const std::string& series,
-                   const FoundMatches& found) {
-  for (const std::optional<double> ratio : kRatios) {
+                   const FoundMatches& found, std::span<const Ratio> ratios) {
+  for (const Ratio ratio : ratios) {
     const MatchCounts counts = count_matches(problem, found, ratio);
     Measuring::print(measuring.line()
                          .add("data", problem.descriptors.data)

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@
 
 namespace nearfield::bench {
 
-inline constexpr std::array<std::optional<double>, 6> kRatios = {std::nullopt, 0.8,  0.9,
-                                                                 0.95,         0.99, 1.0};
+using Ratio = std::optional<double>;
+inline constexpr std::array<Ratio, 6> kRatios = {std::nullopt, 0.8, 0.9, 0.95, 0.99, 1.0};
 
 // The first row that was found for a query, and how far both are.
 struct FoundMatch {
@@ -37,11 +38,10 @@ struct MatchCounts {
   std::int64_t none = 0;  // rejected: first >= ratio * second
 };
 
-MatchCounts count_matches(const Problem& problem, const FoundMatches& found,
-                          std::optional<double> ratio);
+MatchCounts count_matches(const Problem& problem, const FoundMatches& found, Ratio ratio);
 
 // A line for each ratio.
 void report_recall(const Measuring& measuring, const Problem& problem, const std::string& series,
-                   const FoundMatches& found);
+                   const FoundMatches& found, std::span<const Ratio> ratios = kRatios);
 
 }  // namespace nearfield::bench
