@@ -55,25 +55,26 @@ class Rectangle:
     down: Values
     texture: NDArray[np.float32]
 
-    def hit(self, eye: Values, rays: Values) -> tuple[Values, Values, Values]:
-        """The depth at which each ray meets it, infinite for none; and where, from 0 to 1 along
-        both edges. A ray is as long as reaches a depth of 1."""
-        normal = np.cross(self.across, self.down)
-        axes = np.stack(
-            [normal, self.across / np.sum(self.across**2), self.down / np.sum(self.down**2)]
-        )
-        away = axes @ (self.corner - eye)
-        toward, sideways, downwards = (rays @ axes.T).T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            depth = away[0] / toward
-            along, below = depth * sideways - away[1], depth * downwards - away[2]
-            met = (depth > 0) & (along >= 0) & (along <= 1) & (below >= 0) & (below <= 1)
-        return np.where(met, depth, np.inf), along, below
+    def hit(self, eye: Values, x: Values, y: Values) -> tuple[Values, Values, Values]:
+        """The depth at which rays meet it, infinite for none; and where, from 0 to 1 along both
+        edges. x and y are where a ray is at a depth of 1."""
 
-    def greys(self, along: Values, below: Values) -> Values:
+        def along(axis: Values) -> tuple[float, Values]:
+            return float(axis @ (self.corner - eye)), x * axis[0] + y * axis[1] + axis[2]
+
+        away, toward = along(np.cross(self.across, self.down))
+        left, sideways = along(self.across / np.sum(self.across**2))
+        top, downwards = along(self.down / np.sum(self.down**2))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            depth = away / toward
+            right, below = depth * sideways - left, depth * downwards - top
+            met = (depth > 0) & (right >= 0) & (right <= 1) & (below >= 0) & (below <= 1)
+        return np.where(met, depth, np.inf), right, below
+
+    def greys(self, right: Values, below: Values) -> Values:
         """The texture there, between its texels linearly."""
         height, width = self.texture.shape
-        x, y = along * (width - 1), below * (height - 1)
+        x, y = right * (width - 1), below * (height - 1)
         column = np.minimum(x.astype(np.int64), width - 2)
         row = np.minimum(y.astype(np.int64), height - 2)
         x, y = x - column, y - row
@@ -143,14 +144,14 @@ def make_scene(random: np.random.Generator) -> list[Rectangle]:
 
 def trace(scene: list[Rectangle], eye: Values, points: Values) -> tuple[Values, Values]:
     """Depth and grey of what a camera sees at points of its picture, x and y in pixels."""
-    rays = np.ones((len(points), 3))
-    rays[:, :2] = (points - ((WIDTH - 1) / 2, (HEIGHT - 1) / 2)) / FOCAL_LENGTH
+    x = (points[:, 0] - (WIDTH - 1) / 2) / FOCAL_LENGTH
+    y = (points[:, 1] - (HEIGHT - 1) / 2) / FOCAL_LENGTH
     depths, greys = np.full(len(points), np.inf), np.zeros(len(points))
     for thing in scene:
-        depth, along, below = thing.hit(eye, rays)
+        depth, right, below = thing.hit(eye, x, y)
         nearer = depth < depths
         depths[nearer] = depth[nearer]
-        greys[nearer] = thing.greys(along[nearer], below[nearer])
+        greys[nearer] = thing.greys(right[nearer], below[nearer])
     return depths, greys
 
 

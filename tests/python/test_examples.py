@@ -20,7 +20,7 @@ def number_after(words: str, text: str) -> float:
 
 def test_depth_from_a_stereo_pair(tmp_path: Path) -> None:
     drawn = tmp_path / "depth.png"
-    command = [sys.executable, EXAMPLES / "stereo_depth.py", "--draw", drawn]
+    command = [sys.executable, str(EXAMPLES / "stereo_depth.py"), "--draw", str(drawn)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
