@@ -3,68 +3,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include <nearfield/context.hpp>
+#include <nearfield/image_features.hpp>
 #include <nearfield/match.hpp>
-#include <nearfield/matrix.hpp>
 #include <nearfield/results.hpp>
 
 namespace nearfield {
-
-// Descriptors of images, which are numbered from 0. All are of one type and width.
-class ImageFeatures {
- public:
-  virtual ~ImageFeatures() = default;
-
-  virtual std::int64_t images() const = 0;
-  virtual DType dtype() const = 0;
-  virtual std::int64_t cols() const = 0;
-
-  // How many descriptors an image has. Asked often: nothing is read for it.
-  virtual std::int64_t rows(std::int64_t image) const = 0;
-
-  // Those of an image, if they are in memory already; `read` is then never called.
-  virtual std::optional<MatrixView> in_memory(std::int64_t /*image*/) const { return std::nullopt; }
-
-  // rows(image) of them. Not called from two threads at once.
-  virtual Matrix read(std::int64_t image) const = 0;
-};
-
-// Looks at arrays, which must outlive it: at least one, since they say the type.
-class MatrixFeatures final : public ImageFeatures {
- public:
-  explicit MatrixFeatures(std::vector<MatrixView> images);
-
-  std::int64_t images() const override { return static_cast<std::int64_t>(images_.size()); }
-  DType dtype() const override { return images_.front().dtype(); }
-  std::int64_t cols() const override { return images_.front().cols(); }
-  std::int64_t rows(std::int64_t image) const override { return at(image).rows(); }
-  std::optional<MatrixView> in_memory(std::int64_t image) const override { return at(image); }
-  Matrix read(std::int64_t image) const override;
-
- private:
-  const MatrixView& at(std::int64_t image) const {
-    return images_[static_cast<std::size_t>(image)];
-  }
-
-  std::vector<MatrixView> images_;
-};
-
-struct ImagePair {
-  std::int64_t first;
-  std::int64_t second;
-
-  friend bool operator==(const ImagePair&, const ImagePair&) = default;
-};
-
-// Every two of so many images, the smaller number first.
-std::vector<ImagePair> exhaustive_pairs(std::int64_t images);
-
-// Every image with the `overlap` that follow it: frames of a video.
-std::vector<ImagePair> sequential_pairs(std::int64_t images, std::int64_t overlap);
 
 struct PairsStats {
   std::int64_t pairs = 0;
@@ -78,10 +24,12 @@ struct PairsStats {
 using TakeMatches = std::function<void(std::int64_t pair, const Pairs& matches)>;
 
 // What match() finds for each pair. `take` is called once a pair, from the calling thread, in an
-// order that suits the images that are kept, not the number of threads; an exception of it ends the
-// call. context.memory_limit holds for images and searches together; where it is empty, 1 GiB of
-// images is kept. Progress counts (descriptor, descriptor) pairs. To go on with work that was
-// interrupted, leave out the pairs that `take` has had.
+// order that suits the images that are kept, not the number of threads, within a second or so after
+// a pair was matched; an exception of it ends the call. context.memory_limit holds for images and
+// searches together; where it is empty, 1 GiB of images is kept. Progress counts (descriptor,
+// descriptor) pairs. A cancel or a deadline is heard as in a search, but not while `take`, or the
+// reading of one image, goes on. To go on with work that was interrupted, leave out the pairs that
+// `take` has had.
 PairsStats match_pairs(const ImageFeatures& features, std::span<const ImagePair> pairs,
                        const TakeMatches& take, const MatchOptions& options = {},
                        const Context& context = {});

@@ -11,6 +11,7 @@
 #include <nearfield/eval.hpp>
 #include <nearfield/files.hpp>
 #include <nearfield/graph.hpp>
+#include <nearfield/image_features.hpp>
 #include <nearfield/index.hpp>
 #include <nearfield/isa.hpp>
 #include <nearfield/knn.hpp>

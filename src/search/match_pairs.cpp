@@ -1,10 +1,13 @@
 #include <nearfield/match_pairs.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
+#include <vector>
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
@@ -23,20 +26,20 @@ constexpr std::int64_t kMostFoundBytes = std::int64_t{1} << 25;  // of matches u
 // thread alone would take more than 50 ms, and who waits for the last of them as long. 16,384
 // squared.
 constexpr std::int64_t kLargePair = std::int64_t{1} << 28;
+constexpr std::int64_t kWaveOfAThread = 4 * kLargePair;
 
-// How a limit is shared, after what the list of pairs takes.
+// How a limit is shared, after what is taken whatever is kept.
 struct Shares {
-  Shares(const std::optional<std::int64_t>& limit, std::int64_t listed)
-      : images(limit ? (*limit - listed) / 2 : kMostKeptBytes),
-        found(limit ? std::min((*limit - listed) / 8, kMostFoundBytes) : kMostFoundBytes) {
+  Shares(const std::optional<std::int64_t>& limit, std::int64_t fixed)
+      : images(limit ? (*limit - fixed) / 2 : kMostKeptBytes),
+        found(limit ? std::min((*limit - fixed) / 8, kMostFoundBytes) : kMostFoundBytes) {
     if (!limit) return;
-    searches = *limit - listed - images - found;
-    if (*limit >= listed) return;
+    searches = *limit - fixed - images - found;
+    if (*limit >= fixed) return;
     fail(ErrorCode::memory_limit,
-         "to bring the pairs into order takes {} bytes but the memory limit is {}: raise it, or "
-         "match "
-         "fewer pairs at a time",
-         listed, *limit);
+         "the order of the pairs and what an image is made ready by take {} bytes but the memory "
+         "limit is {}: raise it, or match fewer pairs at a time",
+         fixed, *limit);
   }
 
   std::int64_t images;
@@ -53,19 +56,21 @@ class PairMatcher {
         options_(options),
         context_(context),
         threads_(resolve_threads(context.threads)),
-        shares_(context.memory_limit, listed_bytes()),
         alone_(alone(context)),
         images_(features, options.metric, alone_),
+        shares_(context.memory_limit, fixed_bytes()),
         monitor_(context, descriptor_pairs()) {
     check_match(options, features.dtype(), features.dtype());
   }
 
   PairsStats run(const TakeMatches& take) {
-    for (const auto& block : blocks_of_pairs(pairs_, checked_image_bytes(), shares_.images)) {
+    const PairBlocks blocks = blocks_of_pairs(pairs_, checked_image_bytes(), shares_.images);
+    for (std::int64_t i = 0; i < blocks.count(); ++i) {
+      const Wave block = blocks.block(i);
       keep_images_of(block);
       for (std::size_t first = 0; first < block.size();) {
         const std::size_t end = end_of_wave(block, first);
-        const std::span wave = std::span(block).subspan(first, end - first);
+        const Wave wave = block.subspan(first, end - first);
         take_wave(wave, matches_of(wave), take);
         first = end;
       }
@@ -89,10 +94,20 @@ class PairMatcher {
     return one;
   }
 
-  std::int64_t listed_bytes() const {
-    return checked_add(checked_mul(std::ssize(pairs_), kOrderBytesOfAPair, "bytes of pairs"),
-                       checked_mul(features_.images(), kOrderBytesOfAnImage, "bytes of images"),
-                       "bytes of pairs");
+  // The order of the pairs, and one image that is made ready.
+  std::int64_t fixed_bytes() const {
+    return checked_add(
+        checked_mul(std::ssize(pairs_), kOrderBytesOfAPair, "bytes of pairs"),
+        checked_add(checked_mul(features_.images(), kOrderBytesOfAnImage, "bytes of images"),
+                    images_.making_bytes(), "bytes of images"),
+        "bytes of pairs");
+  }
+
+  // How many images may be made ready at a time, beside that one: searches wait meanwhile.
+  int makers() const {
+    if (!shares_.searches || images_.making_bytes() == 0) return threads_;
+    const std::int64_t beside = *shares_.searches / images_.making_bytes();
+    return static_cast<int>(std::min<std::int64_t>(threads_, 1 + beside));
   }
 
   const ImagePair& pair(std::int64_t place) const {
@@ -128,7 +143,9 @@ class PairMatcher {
       bytes[i] = images_.bytes_of(static_cast<std::int64_t>(i));
     }
     if (!context_.memory_limit) return bytes;
-    for (const auto [first, second] : pairs_) {
+    for (const ImagePair& images : pairs_) {
+      if (descriptor_pairs(images) == 0) continue;  // nothing of them is read
+      const auto [first, second] = images;
       const std::int64_t both = checked_add(bytes[static_cast<std::size_t>(first)],
                                             bytes[static_cast<std::size_t>(second)], "bytes");
       if (both <= shares_.images) continue;
@@ -142,7 +159,7 @@ class PairMatcher {
     return bytes;
   }
 
-  void keep_images_of(const std::vector<std::int64_t>& block) {
+  void keep_images_of(Wave block) {
     std::vector<std::int64_t> images;
     for (const std::int64_t place : block) {
       if (descriptor_pairs(pair(place)) == 0) continue;
@@ -151,20 +168,28 @@ class PairMatcher {
     }
     std::sort(images.begin(), images.end());
     images.erase(std::unique(images.begin(), images.end()), images.end());
-    images_.keep(images, threads_, monitor_);
+    images_.keep(images, makers(), monitor_);
   }
 
-  // As many pairs as their matches have room for, and at least one.
+  // As many pairs as their matches have room for and threads have work for some tenths of a second:
+  // what is matched is taken soon. At least one, and a large one alone.
   std::size_t end_of_wave(Wave block, std::size_t first) const {
     std::int64_t room = shares_.found;
+    std::int64_t work = kWaveOfAThread * threads_;
     std::size_t end = first;
     for (; end < block.size(); ++end) {
-      const auto [one, other] = pair(block[end]);
       room -= static_cast<std::int64_t>(sizeof(Pairs)) +
-              std::min(features_.rows(one), features_.rows(other)) * kPairResultBytes;
-      if (room < 0 && end > first) break;
+              most_matches(pair(block[end])) * kPairResultBytes;
+      work -= descriptor_pairs(pair(block[end]));
+      if ((room < 0 || work < 0) && end > first) break;
     }
     return end;
+  }
+
+  std::int64_t most_matches(const ImagePair& images) const {
+    const std::int64_t first = features_.rows(images.first);
+    if (options_.cross_check == CrossCheck::none) return first;
+    return std::min(first, features_.rows(images.second));
   }
 
   // Each by one thread; large ones, and where there are few, by all.
@@ -193,6 +218,24 @@ class PairMatcher {
     return found;
   }
 
+  // Of several that fail the first in order is named, whoever was first in time.
+  void match_side_by_side(Wave wave, const std::vector<std::size_t>& chosen, int workers,
+                          std::vector<Pairs>& found) {
+    std::vector<std::exception_ptr> failed(chosen.size());
+    run_tasks(std::ssize(chosen), workers, [&](std::int64_t task, int) {
+      const std::size_t i = chosen[static_cast<std::size_t>(task)];
+      try {
+        found[i] = match_beside_others(pair(wave[i]));
+      } catch (...) {
+        failed[static_cast<std::size_t>(task)] = std::current_exception();
+        monitor_.check();
+      }
+    });
+    for (const std::exception_ptr& error : failed) {
+      if (error) std::rethrow_exception(error);
+    }
+  }
+
   // How many may search at a time: as many as the memory is for, if there is work for all threads.
   int workers(Wave wave, const std::vector<std::size_t>& by_one) const {
     if (static_cast<std::int64_t>(by_one.size()) < threads_) return 1;
@@ -207,7 +250,7 @@ class PairMatcher {
   }
 
   Pairs match_beside_others(const ImagePair& images) {
-    Pairs found = match(images_.rows(images.first), images_.rows(images.second), options_, alone_);
+    Pairs found = match_named(images, alone_);
     monitor_.advance(descriptor_pairs(images));
     return found;
   }
@@ -223,9 +266,27 @@ class PairMatcher {
       monitor_.advance(now - reported);
       reported = now;
     };
-    Pairs found = match(images_.rows(images.first), images_.rows(images.second), options_, all);
+    Pairs found = match_named(images, all);
     monitor_.advance(size - reported);
     return found;
+  }
+
+  // What is wrong with a pair is said with its images.
+  Pairs match_named(const ImagePair& images, const Context& context) const {
+    try {
+      return match(images_.rows(images.first), images_.rows(images.second), options_, context);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::deadline_exceeded) {
+        throw;
+      }
+      if (error.code() == ErrorCode::memory_limit && context_.memory_limit) {
+        fail(error.code(),
+             "images {} and {}, with {} of the memory limit of {} for their search: {}",
+             images.first, images.second, *shares_.searches, *context_.memory_limit, error.what());
+      }
+      fail(error.code(), "images {} (queries) and {} (base): {}", images.first, images.second,
+           error.what());
+    }
   }
 
   void take_wave(Wave wave, const std::vector<Pairs>& found, const TakeMatches& take) {
@@ -242,54 +303,22 @@ class PairMatcher {
   const MatchOptions& options_;
   const Context& context_;
   const int threads_;
-  const Shares shares_;
   const Context alone_;
   ReadyImages images_;
+  const Shares shares_;
   Monitor monitor_;
   PairsStats stats_;
 };
 
 }  // namespace
 
-MatrixFeatures::MatrixFeatures(std::vector<MatrixView> images) : images_(std::move(images)) {
-  if (images_.empty()) {
-    fail(ErrorCode::invalid_argument, "no images: there must be one, to say the type");
-  }
-  for (std::size_t i = 0; i < images_.size(); ++i) {
-    if (images_[i].dtype() == dtype() && images_[i].cols() == cols()) continue;
-    fail(ErrorCode::invalid_argument,
-         "image {} has {} columns of {} but image 0 has {} of {}: all must have the same", i,
-         images_[i].cols(), to_string(images_[i].dtype()), cols(), to_string(dtype()));
-  }
-}
-
-Matrix MatrixFeatures::read(std::int64_t image) const {
-  Matrix copy(dtype(), rows(image), cols());
-  MatrixRows(at(image)).read(0, rows(image), copy, 0);
-  return copy;
-}
-
-std::vector<ImagePair> exhaustive_pairs(std::int64_t images) {
-  return sequential_pairs(images, images);
-}
-
-std::vector<ImagePair> sequential_pairs(std::int64_t images, std::int64_t overlap) {
-  if (images < 0 || overlap < 0) {
-    fail(ErrorCode::invalid_argument, "images and overlap must be 0 or more, got {} and {}", images,
-         overlap);
-  }
-  std::vector<ImagePair> pairs;
-  for (std::int64_t first = 0; first < images; ++first) {
-    const std::int64_t end = first + 1 + std::min(overlap, images - first - 1);
-    for (std::int64_t second = first + 1; second < end; ++second) pairs.push_back({first, second});
-  }
-  return pairs;
-}
-
 PairsStats match_pairs(const ImageFeatures& features, std::span<const ImagePair> pairs,
                        const TakeMatches& take, const MatchOptions& options,
                        const Context& context) {
-  return PairMatcher(features, pairs, options, context).run(take);
+  return with_memory_errors(
+      fmt::format("{} pairs of {} images: match fewer at a time, or set a memory limit",
+                  pairs.size(), features.images()),
+      [&] { return PairMatcher(features, pairs, options, context).run(take); });
 }
 
 }  // namespace nearfield

@@ -33,13 +33,15 @@ struct PlacedPair {
   std::int64_t place;
 
   auto order() const { return std::tie(row, column, low, high, place); }
+  bool same_block(const PlacedPair& other) const {
+    return row == other.row && column == other.column;
+  }
 };
 
 }  // namespace
 
-std::vector<std::vector<std::int64_t>> blocks_of_pairs(std::span<const ImagePair> pairs,
-                                                       std::span<const std::int64_t> image_bytes,
-                                                       std::int64_t budget) {
+PairBlocks blocks_of_pairs(std::span<const ImagePair> pairs,
+                           std::span<const std::int64_t> image_bytes, std::int64_t budget) {
   const std::vector<std::int64_t> groups = groups_of(image_bytes, budget / 2);
   std::vector<PlacedPair> placed;
   placed.reserve(pairs.size());
@@ -53,14 +55,14 @@ std::vector<std::vector<std::int64_t>> blocks_of_pairs(std::span<const ImagePair
   std::sort(placed.begin(), placed.end(),
             [](const PlacedPair& a, const PlacedPair& b) { return a.order() < b.order(); });
 
-  std::vector<std::vector<std::int64_t>> blocks;
-  const PlacedPair* before = nullptr;
-  for (const PlacedPair& pair : placed) {
-    if (before == nullptr || before->row != pair.row || before->column != pair.column) {
-      blocks.emplace_back();
+  PairBlocks blocks;
+  blocks.places.reserve(placed.size());
+  blocks.ends.reserve(placed.size());
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    blocks.places.push_back(placed[i].place);
+    if (i + 1 == placed.size() || !placed[i].same_block(placed[i + 1])) {
+      blocks.ends.push_back(std::ssize(blocks.places));
     }
-    blocks.back().push_back(pair.place);
-    before = &pair;
   }
   return blocks;
 }

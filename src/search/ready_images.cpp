@@ -10,10 +10,18 @@
 namespace nearfield {
 namespace {
 
-bool can_prepare(const ImageFeatures& features, MetricSpec metric, const Context& context) {
-  return !on_device(context) && choose_rounding(metric, features.dtype(), features.dtype(),
-                                                features.cols(), isa_of(context))
-                                    .has_value();
+// Of the table of images, and what is held beside the rows of each.
+constexpr std::int64_t kBytesBeside = 1024;
+
+// Of a column, where values are rounded: the centre, and the signs of the rotation, whose number is
+// a power of two.
+constexpr std::int64_t kCentreBytes = 16;
+
+std::optional<BaseRounding> rounding_of(const ImageFeatures& features, MetricSpec metric,
+                                        const Context& context) {
+  if (on_device(context)) return std::nullopt;
+  return choose_rounding(metric, features.dtype(), features.dtype(), features.cols(),
+                         isa_of(context));
 }
 
 }  // namespace
@@ -22,17 +30,26 @@ ReadyImages::ReadyImages(const ImageFeatures& features, MetricSpec metric, const
     : features_(features),
       metric_(metric),
       context_(context),
-      prepares_(can_prepare(features, metric, context)) {}
+      rounding_(rounding_of(features, metric, context)) {}
 
 std::int64_t ReadyImages::bytes_of(std::int64_t image) const {
   const std::int64_t rows = features_.rows(image);
-  std::int64_t bytes = 0;
+  std::int64_t bytes = kBytesBeside;
   if (!features_.in_memory(image)) {
-    bytes = checked_mul(rows, row_bytes(features_.dtype(), features_.cols()), "bytes of an image");
+    bytes += checked_mul(rows, row_bytes(features_.dtype(), features_.cols()), "bytes of an image");
   }
-  if (!prepares_) return bytes;
+  if (rounding_) {
+    bytes += checked_mul(round_up(rows, kGroupRows), RoundedRows::bytes_per_row(features_.cols()),
+                         "bytes of an image");
+    if (!rounding_->lossless) bytes += kCentreBytes * features_.cols();
+  }
+  return bytes;
+}
+
+std::int64_t ReadyImages::making_bytes() const {
+  if (!rounding_) return 0;
   constexpr int kThreads = 1;  // each image by one, many side by side
-  return checked_add(bytes, prepared_bytes(rows, features_.cols(), kThreads), "bytes of an image");
+  return prepared_bytes(0, features_.cols(), kThreads);
 }
 
 void ReadyImages::keep(const std::vector<std::int64_t>& images, int threads,
@@ -48,7 +65,7 @@ void ReadyImages::keep(const std::vector<std::int64_t>& images, int threads,
   std::int64_t bytes = 0;
   for (const auto& [image, kept] : images_) bytes += bytes_of(image);
   most_bytes_ = std::max(most_bytes_, bytes);
-  if (!prepares_) return;
+  if (!rounding_) return;
   run_tasks(static_cast<std::int64_t>(fresh.size()), threads, [&](std::int64_t task, int) {
     Image& image = *fresh[static_cast<std::size_t>(task)];
     image.prepared = prepare(image.rows, metric_, context_);
@@ -65,6 +82,17 @@ void ReadyImages::forget_others(const std::vector<std::int64_t>& images) {
   std::erase_if(images_, [&](const auto& kept) { return !wanted.contains(kept.first); });
 }
 
+void ReadyImages::check_read(std::int64_t image, MatrixView rows) const {
+  if (rows.dtype() == features_.dtype() && rows.cols() == features_.cols() &&
+      rows.rows() == features_.rows(image)) {
+    return;
+  }
+  fail(ErrorCode::invalid_argument,
+       "image {} was said to have {} x {} of {}, but what was read has {} x {} of {}", image,
+       features_.rows(image), features_.cols(), to_string(features_.dtype()), rows.rows(),
+       rows.cols(), to_string(rows.dtype()));
+}
+
 void ReadyImages::read(std::int64_t image) {
   Image& kept = images_[image];
   if (const auto view = features_.in_memory(image)) {
@@ -72,6 +100,7 @@ void ReadyImages::read(std::int64_t image) {
   } else {
     kept.read = features_.read(image);
     kept.rows = kept.read.view();
+    check_read(image, kept.rows);
   }
   ++images_read_;
 }
