@@ -35,7 +35,7 @@ NEARFIELD = os.environ.get("NEARFIELD", str(ROOT / "build/release/nearfield"))
 MAX_PAIR = 2147483647
 LEAST_MATCHES = 15  # COLMAP empties the list of a pair that has fewer
 MOST_ERROR_RATIO = 1.05
-MOST_FEATURES = 3000  # of an image: COLMAP's brute force takes its time
+MOST_FEATURES = 1000  # of an image: COLMAP's brute force takes its time
 
 Matches = dict[tuple[int, int], set[tuple[int, int]]]
 
