@@ -16,6 +16,9 @@ from sets.catalogue import made
 
 ROOT = Path(__file__).resolve().parents[2]
 THESES = {"knn-gpu": knn_gpu.THESIS, "gemm-sift": gemm_sift.THESIS}
+SIZES = {"tiny": "tiny, for tests: figures mean nothing",
+         "quick": "quick, far below the thesis's: q and n of a table are what was measured",
+         "full": "full, the thesis's, but for what is said to be cut"}
 DESCRIPTION = """\
 Measures the figures of a thesis again, on a device of this machine, and prints what the thesis
 states of its own beside it."""
@@ -29,7 +32,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("thesis", choices=list(THESES))
     parser.add_argument("--device", help="as `nearfield devices` lists them; cuda if there is one, "
                         "else opencl")
-    parser.add_argument("--size", choices=["tiny", "quick", "full"], default="quick",
+    parser.add_argument("--size", choices=list(SIZES), default="quick",
                         help="quick takes minutes on a CPU with OpenCL; full has the thesis's "
                         "sizes, cut where memory or time ends (default: %(default)s)")
     parser.add_argument("--only", action="append", default=[], metavar="FIGURE",
@@ -87,7 +90,7 @@ def measure(asked: argparse.Namespace) -> Outcome:
     for line in running.lines(program, arguments):
         outcome.add(line)
         if len(outcome.lines) == 1:
-            print(heading(outcome.device), f"size: {asked.size}", sep="\n", flush=True)
+            print(heading(outcome.device), f"size: {SIZES[asked.size]}", sep="\n", flush=True)
         print_finished(thesis, outcome, printed, outcome.lines[-1].get("figure"))
     print_finished(thesis, outcome, printed, None)
     return outcome

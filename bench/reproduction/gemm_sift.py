@@ -4,6 +4,7 @@ S. M. Richards, Comparing LSH and brute-force on GPU for SIFT feature point matc
 Oslo, 2022, sections 5.2, 5.4 and 5.6. Its brute force drops all norms: a distance is
 sqrt(2 - 2 x y), as if every vector had the norm 1. The numbers of most figures are only drawn.
 """
+from referee.report import three_digits
 from reproduction.measured import Measured, Recall
 from reproduction.shapes import NOT_MEASURED, Judge, Verdict, everywhere, leads, of_series, ratios
 from reproduction.thesis import Figure, Printed, Stated, Thesis
@@ -162,7 +163,7 @@ def times_as_fast(series: str, other: str) -> Judge:
         if not found:
             return NOT_MEASURED
         least = min(found.values())
-        return Verdict(least > 1, f"{least:.3g} times")
+        return Verdict(least > 1, f"{least:.3g} times as fast")
     return judge
 
 
@@ -174,7 +175,8 @@ def milliseconds(series: str, queries: int, most: float) -> Judge:
             return NOT_MEASURED
         timing = max(timings, key=lambda one: one.place.q)
         return Verdict(timing.seconds <= 1e-3 * most if timing.place.q == queries else None,
-                       f"{1e3 * timing.seconds:.3g} ms, {timing.place.q:,} x {timing.place.n:,}")
+                       f"{three_digits(1e3 * timing.seconds)} ms, "
+                       f"{timing.place.q:,} x {timing.place.n:,}")
     return judge
 
 
@@ -184,18 +186,18 @@ def batches(title: str, setting: str, best: str) -> Figure:
         "random vectors of norm 1, as there; tables are float32, where cublasHgemm writes halves",
         (Stated("5.4.2", f"the best batch is among the first fifth of what is possible{best}",
                 best_batch_is_small),),
-        x="batch", in_milliseconds=True)
+        x="batch", panel="n", in_milliseconds=True)
 
 
-def queues(title: str, expected: bool, says: str) -> Figure:
+def queues(title: str, size: str, expected: bool, says: str) -> Figure:
     return Figure(
-        f"concurrent streams, {title}", "1 to some streams, batches go round",
+        f"concurrent streams, {title}", f"{size}, 1 to some streams, batches go round",
         "a stream is a queue: of CUDA a stream, of OpenCL a command queue; each has its table",
         (Stated("5.4.5", says, queues_pay(expected)),),
-        x="queues", in_milliseconds=True)
+        x="queues", panel="n", in_milliseconds=True)
 
 
-MANY_ROWS, MANY_QUERIES, FEW = "10⁴ x 10⁶", "10⁶ x 10⁴", "10⁴ x 10⁴"
+MANY_ROWS, MANY_QUERIES, FEW = "many rows", "many queries", "few of both"
 
 FIGURES = {
     "recall-sift": Figure(
@@ -219,10 +221,10 @@ FIGURES = {
                 grows_with_precision),
          Stated("5.4.1", "nobody passes 0.8", nobody_passes)),
         printed=printed_of_random()),
-    "5.2": batches(MANY_ROWS, f"{MANY_ROWS}, batches of 40 to 4,200", ": 383 (section 4.1.7)"),
-    "5.5": batches(MANY_QUERIES, f"{MANY_QUERIES}, batches of 40 to 400,000",
+    "5.2": batches(MANY_ROWS, "10⁴ x 10⁶, batches of 40 to 4,200", ": 383 (section 4.1.7)"),
+    "5.5": batches(MANY_QUERIES, "10⁶ x 10⁴, batches of 40 to 400,000",
                    "; the worst takes 5 times as long"),
-    "5.7": batches(FEW, f"{FEW}, batches of 40 to 10,500", ""),
+    "5.7": batches(FEW, "10⁴ x 10⁴, batches of 40 to 10,500", ""),
     "5.9": Figure(
         "padding", "10⁴ queries, 7 to 1,040,007 rows, padded with zeros to a multiple of 16",
         "products here always pad to tiles of 128 as they convert: padded to 16 beside as given "
@@ -232,9 +234,9 @@ FIGURES = {
          Stated("5.4.3", "(32-bit sums)",
                 leads(("padded, 32-bit sums",), ("as given, 32-bit sums",)))),
         x="n", in_milliseconds=True),
-    "5.11": queues(MANY_ROWS, False, "streams do not pay"),
-    "5.12": queues(MANY_QUERIES, True, "two streams pay"),
-    "5.13": queues(FEW, False, "streams do not pay"),
+    "5.11": queues(MANY_ROWS, "10⁴ x 10⁶", False, "streams do not pay"),
+    "5.12": queues(MANY_QUERIES, "10⁶ x 10⁴", True, "two streams pay"),
+    "5.13": queues(FEW, "10⁴ x 10⁴", False, "streams do not pay"),
     "times": Figure(
         "times on SIFT (Tables 5.11 and 5.12, Figure 5.20)", "10⁴ queries, 10⁶ rows",
         "half data with 32-bit sums and float data with 16-bit calculations are the same kernels "

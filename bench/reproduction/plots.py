@@ -7,6 +7,7 @@ import matplotlib
 
 matplotlib.use("Agg")  # no screen is needed
 from matplotlib import pyplot
+from matplotlib.ticker import NullFormatter
 
 from reproduction.measured import Measured, Place, Recall, Timing
 from reproduction.reporting import title_of
@@ -62,25 +63,30 @@ def draw_recall_lines(axes: Any, recalls: list[Recall]) -> None:
     axes.grid(alpha=0.3)
 
 
+def draw_recalls_by_norms(axes: Any, recalls: list[Recall]) -> None:
+    spreads = [recall.data.rpartition("± ")[2] for recall in recalls]
+    axes.plot(spreads, [recall.value for recall in recalls], "-", marker="o", color="C2",
+              markersize=4)
+    axes.set_title(f"here: no ratio, {recalls[0].series}", fontsize="medium")
+    axes.set_xlabel("spread of norms that is added")
+    axes.grid(alpha=0.3)
+
+
 def draw_recalls(number: str, figure: Figure, measured: Measured, device: dict[str, Any],
                  path: Path) -> None:
     """Ours, the thesis's from its counts, and ours where norms differ."""
     data = measured.recalls[0].data
-    changed = [recall for recall in measured.recalls if recall.data != data and not recall.ratio]
     panels = [(f"here: {data}", [recall for recall in measured.recalls if recall.data == data]),
               ("the thesis", [one.counts for one in figure.printed])]
+    changed = [recall for recall in measured.recalls if recall.data != data and not recall.ratio]
     drawn, all_axes = pyplot.subplots(1, 3 if changed else 2, figsize=(12 if changed else 9, 4),
-                                      sharey=True, constrained_layout=True)
+                                      constrained_layout=True)
+    all_axes[0].sharey(all_axes[1])
     for axes, (title, recalls) in zip(all_axes, panels, strict=False):
         draw_recall_lines(axes, recalls)
         axes.set_title(title, fontsize="medium")
     if changed:
-        names = [recall.data.rpartition("norms ")[2] for recall in changed]
-        all_axes[2].plot(names, [recall.value for recall in changed], "-", marker="o",
-                         color="C2", markersize=4)
-        all_axes[2].set_title(f"here: no ratio, {changed[0].series}", fontsize="medium")
-        all_axes[2].set_xlabel("standard deviation of norms that is added")
-        all_axes[2].grid(alpha=0.3)
+        draw_recalls_by_norms(all_axes[2], changed)
     all_axes[0].set_ylabel("recall of those matched")
     drawn.legend(*all_axes[0].get_legend_handles_labels(), frameon=False, fontsize="small",
                  loc="outside right center")
@@ -113,6 +119,7 @@ def draw_places(number: str, figure: Figure, measured: Measured, device: dict[st
                 axes.plot(*zip(*sorted(line), strict=True), style, marker="o", markersize=4,
                           color=colours[name], label=name)
         axes.set(xscale="log", yscale="log", xlabel=figure.x)
+        axes.xaxis.set_minor_formatter(NullFormatter())  # its labels would overlap
         axes.set_title(f"{figure.panel} = {panel:,}" if figure.panel else "", fontsize="medium")
         axes.grid(alpha=0.3)
     all_axes[0][0].set_ylabel("times" if figure.derived else "ms" if figure.in_milliseconds

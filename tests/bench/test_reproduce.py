@@ -318,6 +318,7 @@ class Command(unittest.TestCase):
         code, printed, _ = self.run_command("--size", "tiny", thesis=name)
         self.assertEqual(code, 0)
         self.assertIn(NOT_A_GPU, printed.splitlines()[0])
+        self.assertIn("figures mean nothing", printed.splitlines()[1])
         for figure in thesis.figures.values():
             self.assertIn(figure.title, printed)
         written = json.loads((self.build / "out" / "results.json").read_text())
