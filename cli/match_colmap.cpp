@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,15 +30,25 @@ namespace {
 constexpr auto kColmap = "COLMAP";
 constexpr std::int64_t kUsualOverlap = 10;  // COLMAP's
 
+constexpr std::int64_t kPairBytes = sizeof(ImagePair);
+constexpr std::int64_t kLeftOutBytes = 24;  // of a pair, beside it, while without_matched looks
+constexpr auto kPairsOfImages = "pairs of images";
+constexpr auto kFewerPairs = "match fewer of them";
+
 // Most that a crash or a second Ctrl-C can lose; what committing takes is little beside it.
 constexpr std::chrono::seconds kBetweenCommits{2};
 
-// Commits every few seconds what is written.
+// Commits every few seconds what is written. To overwrite, a pair's old matches are removed with
+// the same commit that brings the new ones: a run that fails leaves those that it did not reach.
 class MatchWriter {
  public:
-  explicit MatchWriter(ColmapDatabase& database) : database_(database) { database_.begin(); }
+  MatchWriter(ColmapDatabase& database, bool overwrite)
+      : database_(database), overwrite_(overwrite) {
+    database_.begin();
+  }
 
   void write(ImagePair pair, const Pairs& matches) {
+    if (overwrite_) database_.clear_matches({&pair, 1});
     database_.write(pair, matches);
     ++written_;
     const auto now = std::chrono::steady_clock::now();
@@ -51,6 +63,7 @@ class MatchWriter {
 
  private:
   ColmapDatabase& database_;
+  bool overwrite_;
   std::int64_t written_ = 0;
   std::chrono::steady_clock::time_point last_commit_ = std::chrono::steady_clock::now();
 };
@@ -59,7 +72,8 @@ class MatchWriter {
 std::vector<ImagePair> sequential_by_name(const ColmapDatabase& database, std::int64_t overlap) {
   std::vector<std::int64_t> by_name(static_cast<std::size_t>(database.images()));
   std::iota(by_name.begin(), by_name.end(), std::int64_t{0});
-  std::ranges::sort(by_name, {}, [&](std::int64_t image) { return database.name(image); });
+  std::ranges::sort(by_name, {},
+                    [&](std::int64_t image) -> const std::string& { return database.name(image); });
   std::vector<ImagePair> pairs = sequential_pairs(database.images(), overlap);
   for (ImagePair& pair : pairs) {
     pair = {by_name[static_cast<std::size_t>(pair.first)],
@@ -68,50 +82,69 @@ std::vector<ImagePair> sequential_by_name(const ColmapDatabase& database, std::i
   return pairs;
 }
 
-std::vector<ImagePair> chosen_pairs(const ColmapArguments& args, const ColmapDatabase& database) {
-  if (args.pairs == "exhaustive") return exhaustive_pairs(database.images());
+// Images have ids below 2^31, so that no product here is too large.
+std::int64_t count_exhaustive(std::int64_t images) { return images * (images - 1) / 2; }
+
+std::int64_t count_sequential(std::int64_t images, std::int64_t overlap) {
+  const std::int64_t most = std::min(overlap, std::max<std::int64_t>(images - 1, 0));
+  return images * most - most * (most + 1) / 2;  // the last have fewer that follow
+}
+
+// Counted before they are made: a database of 20 MB may have a million images, whose pairs take 8
+// TB. Only of a list it is known when it was read.
+std::vector<ImagePair> chosen_pairs(const ColmapArguments& args, const ColmapDatabase& database,
+                                    const Context& context) {
+  const std::int64_t images = database.images();
+  const auto check_fits = [&](std::int64_t pairs) {
+    check_within_limit(context, pairs, args.overwrite ? kPairBytes : kPairBytes + kLeftOutBytes,
+                       kPairsOfImages, kFewerPairs);
+  };
+  if (args.pairs == "exhaustive") {
+    check_fits(count_exhaustive(images));
+    return exhaustive_pairs(images);
+  }
   if (args.pairs == "sequential") {
-    return sequential_by_name(database, args.overlap.value_or(kUsualOverlap));
+    const std::int64_t overlap = args.overlap.value_or(kUsualOverlap);
+    check_fits(count_sequential(images, overlap));
+    return sequential_by_name(database, overlap);
   }
-  return read_image_pairs(args.pairs, database);
+  std::vector<ImagePair> listed = read_image_pairs(args.pairs, database);
+  check_fits(std::ssize(listed));
+  return listed;
 }
 
-// The library cannot know of this list.
-void take_off_limit(Context& context, std::size_t pairs) {
-  if (!context.memory_limit) return;
-  const auto bytes = static_cast<std::int64_t>(pairs * sizeof(ImagePair));
-  if (bytes > *context.memory_limit) {
-    throw Error(
-        ErrorCode::memory_limit,
-        fmt::format("the {} pairs of images take {} bytes but the memory limit is {}: raise "
-                    "it, or match fewer of them",
-                    pairs, bytes, *context.memory_limit));
-  }
-  *context.memory_limit -= bytes;
+std::string what_was_done(std::int64_t written, std::size_t pairs, bool overwrite) {
+  return overwrite ? fmt::format(
+                         "{} of {} pairs of images are matched anew and the others as they were; "
+                         "--overwrite would begin with all of them again",
+                         written, pairs)
+                   : fmt::format(
+                         "{} of {} pairs of images are in the database, run the command again "
+                         "for the others",
+                         written, pairs);
 }
 
-PairsStats match_and_write(ColmapDatabase& database, std::span<const ImagePair> pairs,
-                           const MatchOptions& options, const Context& context) {
-  MatchWriter writer(database);
+MatchPairsStats match_and_write(ColmapDatabase& database, std::span<const ImagePair> pairs,
+                                bool overwrite, const MatchOptions& options,
+                                const Context& context) {
+  MatchWriter writer(database, overwrite);
   const auto take = [&](std::int64_t place, const Pairs& matches) {
     writer.write(pairs[static_cast<std::size_t>(place)], matches);
   };
   try {
-    const PairsStats stats = match_pairs(database, pairs, take, options, context);
+    const MatchPairsStats stats = match_pairs(database, pairs, take, options, context);
     writer.finish();
     return stats;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::cancelled && error.code() != ErrorCode::deadline_exceeded) throw;
     writer.finish();
-    throw Error(
-        error.code(),
-        fmt::format("{}; {} of {} pairs of images are in the database, run the command again "
-                    "for the others",
-                    error.what(), writer.written(), pairs.size()));
+    throw Error(error.code(),
+                fmt::format("{}; {}", error.what(),
+                            what_was_done(writer.written(), pairs.size(), overwrite)));
   }
 }
 
-void report(const ColmapDatabase& database, std::size_t chosen, const PairsStats& stats,
+void report(const ColmapDatabase& database, std::size_t chosen, const MatchPairsStats& stats,
             const OutputOptions& output) {
   const double rate = stats.seconds > 0 ? static_cast<double>(stats.pairs) / stats.seconds : 0;
   const std::int64_t there = static_cast<std::int64_t>(chosen) - stats.pairs;
@@ -165,8 +198,8 @@ void add_colmap_options(CLI::App& app, ColmapArguments& args) {
       ->type_name("N")
       ->default_str(std::to_string(kUsualOverlap));
   app.add_flag("--overwrite", args.overwrite,
-               "Remove the matches that these pairs have, and COLMAP's geometry of them, and match "
-               "them anew")
+               "Match these pairs anew: as each is done, the matches it had go, and COLMAP's "
+               "geometry of it")
       ->group(kColmap)
       ->needs("--colmap");
 }
@@ -178,18 +211,12 @@ void match_colmap(const ColmapArguments& args, const MatchOptions& options, cons
   }
   Context context = context_of(run, {});
   ColmapDatabase database(args.database);
-  std::vector<ImagePair> pairs = chosen_pairs(args, database);
+  std::vector<ImagePair> pairs = chosen_pairs(args, database, context);
   const std::size_t chosen = pairs.size();
-  if (args.overwrite) {
-    database.begin();
-    database.clear_matches(pairs);
-    database.commit();
-  } else {
-    pairs = database.without_matched(pairs);
-  }
-  take_off_limit(context, pairs.size());
-  const PairsStats stats = run_watched(context, output.quiet, [&](const Context& watched) {
-    return match_and_write(database, pairs, options, watched);
+  if (!args.overwrite) pairs = database.without_matched(pairs);
+  take_off_limit(context, std::ssize(pairs), kPairBytes, kPairsOfImages, kFewerPairs);
+  const MatchPairsStats stats = run_watched(context, output.quiet, [&](const Context& watched) {
+    return match_and_write(database, pairs, args.overwrite, options, watched);
   });
   report(database, chosen, stats, output);
 }

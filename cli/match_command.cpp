@@ -115,7 +115,8 @@ void add_match_command(CLI::App& app, Mode mode) {
   add_run_options(command, args->run);
   add_device_options(command, args->run);
   add_result_files(command, args->output, "two columns, closest pair first");
-  add_report_options(command, args->output);
+  add_report_options(command, args->output,
+                     "task, plan and statistics, or with --colmap counts and statistics,");
   add_colmap_options(command, args->colmap);
   command.callback([args, mode, &command] { run_match_command(command, *args, mode); });
 }

@@ -170,8 +170,8 @@ void add_output_file(CLI::App& app, OutputPath& output, const std::string& help)
   add_path(app, output.option, output.path, help + endings)->group(kOutput);
 }
 
-void add_report_options(CLI::App& app, OutputOptions& output) {
-  app.add_flag("--json", output.json, "Print task, plan and statistics as one JSON object")
+void add_report_options(CLI::App& app, OutputOptions& output, const std::string& json) {
+  app.add_flag("--json", output.json, fmt::format("Print {} as one JSON object", json))
       ->group(kOutput);
   app.add_flag("--quiet", output.quiet, "No progress and no summary on standard error")
       ->group(kOutput);

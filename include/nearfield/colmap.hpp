@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <nearfield/match_pairs.hpp>
+#include <nearfield/image_features.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/results.hpp>
 
@@ -17,7 +17,9 @@ namespace nearfield {
 // error that says what was found. Images are numbered in the order of COLMAP's image_id. What is in
 // the file is not trusted: its counts are checked against the bytes that are there, and no trigger,
 // view or function of it runs. Another process may write while this one reads; who waits longer
-// than 5 seconds for the other gets ErrorCode::io. Not for several threads at once.
+// than 5 seconds for the other gets ErrorCode::io. No cancel or deadline ends this wait, nor
+// opening the file, which reads the names and shapes of all images, nor without_matched, which
+// reads the keys of all matches, nor a commit. Not for several threads at once.
 class ColmapDatabase final : public ImageFeatures {
  public:
   // The file must be there: an empty one is COLMAP's to make.
@@ -39,7 +41,8 @@ class ColmapDatabase final : public ImageFeatures {
   // were found.
   bool matched(ImagePair pair) const;
 
-  // Those that have no matches yet, in their order: to go on with work that was interrupted.
+  // Those that have no matches yet, in their order: to go on with work that was interrupted. Takes
+  // at most 24 bytes a pair, the result included.
   std::vector<ImagePair> without_matched(std::span<const ImagePair> pairs) const;
 
   // What is written from begin to commit is there as a whole or not at all. Committing waits for
@@ -53,7 +56,8 @@ class ColmapDatabase final : public ImageFeatures {
   void write(ImagePair pair, const Pairs& matches);
 
   // Between begin and commit. Removes the matches of these pairs, and COLMAP's geometries with
-  // them.
+  // them. To overwrite, clear each pair before it is written, not all at the beginning: work that
+  // fails then keeps what it did not reach.
   void clear_matches(std::span<const ImagePair> pairs);
 
  private:

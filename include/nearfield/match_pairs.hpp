@@ -12,7 +12,7 @@
 
 namespace nearfield {
 
-struct PairsStats {
+struct MatchPairsStats {
   std::int64_t pairs = 0;
   std::int64_t matches = 0;
   std::int64_t images_read = 0;      // an image that had to make room for others counts again
@@ -30,8 +30,8 @@ using TakeMatches = std::function<void(std::int64_t pair, const Pairs& matches)>
 // descriptor) pairs. A cancel or a deadline is heard as in a search, but not while `take`, or the
 // reading of one image, goes on. To go on with work that was interrupted, leave out the pairs that
 // `take` has had.
-PairsStats match_pairs(const ImageFeatures& features, std::span<const ImagePair> pairs,
-                       const TakeMatches& take, const MatchOptions& options = {},
-                       const Context& context = {});
+MatchPairsStats match_pairs(const ImageFeatures& features, std::span<const ImagePair> pairs,
+                            const TakeMatches& take, const MatchOptions& options = {},
+                            const Context& context = {});
 
 }  // namespace nearfield

@@ -12,7 +12,7 @@ from nearfield._arguments import integer
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError
 from nearfield._questions import match_options
-from nearfield._results import PairMatches, Pairs, PairsStats, make_pairs
+from nearfield._results import PairMatches, Pairs, MatchPairsStats, make_pairs
 from nearfield._rows import RowsLike, take_rows
 from nearfield._run import Progress, running
 
@@ -93,7 +93,7 @@ def match_pairs(
         device=device,
         device_memory_limit=device_memory_limit,
     ) as run:
-        stats = PairsStats(**_core.match_pairs(images, wanted, options, run, hand_over))
+        stats = MatchPairsStats(**_core.match_pairs(images, wanted, options, run, hand_over))
     return PairMatches(wanted, [kept[pair] for pair in range(len(kept))], stats)
 
 

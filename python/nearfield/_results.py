@@ -139,7 +139,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class PairsStats:
+class MatchPairsStats:
     """What `match_pairs` did."""
 
     pairs: int  # of images
@@ -155,7 +155,7 @@ class PairMatches(Sequence[Pairs]):
 
     pairs: NDArray[int64]  # pairs x 2: numbers of images
     matches: list[Pairs]  # one a pair; none if they were given to `take`
-    stats: PairsStats
+    stats: MatchPairsStats
 
     def __len__(self) -> int:
         return len(self.matches)

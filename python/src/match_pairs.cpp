@@ -123,7 +123,7 @@ nb::dict run_match_pairs(const std::vector<const Rows*>& images, const PairArray
       context.cancel.cancel();
     }
   };
-  PairsStats stats;
+  MatchPairsStats stats;
   try {
     stats = run_call(run, call, take_some);
   } catch (...) {

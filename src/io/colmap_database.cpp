@@ -107,14 +107,16 @@ class ColmapDatabase::Impl {
   }
 
   std::vector<ImagePair> without_matched(std::span<const ImagePair> pairs) const {
-    std::vector<std::int64_t> done;
-    SqliteStatement rows = database_.prepare("SELECT pair_id FROM matches NOT INDEXED");
-    for (GrowingKeys keys(database_, "matches"); rows.step();) done.push_back(keys.next(rows));
-    std::vector<ImagePair> left;
-    std::ranges::copy_if(pairs, std::back_inserter(left), [&](const ImagePair& pair) {
-      return !std::ranges::binary_search(done, pair_id(pair));
-    });
-    return left;
+    return with_memory_errors(
+        fmt::format("24 bytes of each of {} pairs of images", pairs.size()), [&] {
+          const std::vector<std::int64_t> ids = ids_without_matched(pairs);
+          std::vector<ImagePair> left;
+          left.reserve(ids.size());
+          std::ranges::copy_if(pairs, std::back_inserter(left), [&](const ImagePair& pair) {
+            return std::ranges::binary_search(ids, pair_id(pair));
+          });
+          return left;
+        });
   }
 
   void begin() {
@@ -231,6 +233,24 @@ class ColmapDatabase::Impl {
            image(pair.first).name);
     }
     return kColmapImageIds * smaller + larger;
+  }
+
+  // Sorted. The table is walked beside them and never held: it may be far longer.
+  std::vector<std::int64_t> ids_without_matched(std::span<const ImagePair> pairs) const {
+    std::vector<std::int64_t> ids(pairs.size());
+    std::ranges::transform(pairs, ids.begin(),
+                           [&](const ImagePair& each) { return pair_id(each); });
+    std::ranges::sort(ids);
+    auto next = ids.begin();
+    auto kept = ids.begin();
+    SqliteStatement rows = database_.prepare("SELECT pair_id FROM matches NOT INDEXED");
+    for (GrowingKeys keys(database_, "matches"); rows.step();) {
+      const std::int64_t matched = keys.next(rows);
+      while (next != ids.end() && *next < matched) *kept++ = *next++;
+      while (next != ids.end() && *next == matched) ++next;
+    }
+    ids.erase(std::copy(next, ids.end(), kept), ids.end());
+    return ids;
   }
 
   void check_writing(std::string_view what) const {

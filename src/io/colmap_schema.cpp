@@ -1,7 +1,7 @@
 #include "io/colmap_schema.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +11,8 @@
 namespace nearfield {
 namespace {
 
+// PRAGMA user_version: of COLMAP 4.2.1 4020100, of 3.8 3800, and of databases that scripts made
+// often 0.
 constexpr std::int64_t kVersion4 = 4'000'000;
 constexpr std::int64_t kVersion5 = 5'000'000;
 
@@ -80,7 +82,8 @@ FoundTable check_table(const SqliteDatabase& database, const NeededTable& needed
   }
   if (kind != "table") {
     fail_schema(database, user_version,
-                fmt::format("{} is a {} table, not one that holds rows", needed.name, kind));
+                fmt::format("{} is a {}, not a table that holds rows", needed.name,
+                            kind == "view" ? kind : kind + " table"));
   }
   FoundTable found = describe_table(database, needed.name, needed.key);
   if (!found.has_key) {
@@ -109,7 +112,7 @@ ColmapSchema read_colmap_schema(const SqliteDatabase& database) {
   NeededTable descriptors{"descriptors", "image_id", {"rows", "cols", "data"}};
   if (user_version >= kVersion4) descriptors.columns.emplace_back("type");
   const FoundTable found = check_table(database, descriptors, user_version);
-  return {user_version, found.has("type")};
+  return {.has_descriptor_type = found.has("type")};
 }
 
 }  // namespace nearfield

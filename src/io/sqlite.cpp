@@ -59,6 +59,12 @@ ErrorCode code_of(int result) {
     case SQLITE_CANTOPEN:
     case SQLITE_AUTH:
       return ErrorCode::io;
+    case SQLITE_CONSTRAINT:
+    case SQLITE_TOOBIG:
+      return ErrorCode::unsupported;
+    case SQLITE_MISUSE:
+    case SQLITE_RANGE:
+      return ErrorCode::invalid_argument;
     default:
       return ErrorCode::corrupt_file;
   }
@@ -79,20 +85,26 @@ std::string_view advice_of(int result) {
       return "the system has no memory";
     case SQLITE_IOERR:
       return "the disk or the network folder failed; copy the file to a local disk";
+    case SQLITE_CONSTRAINT:
+      return "its schema asks for more than matches of COLMAP 3 and 4 have: match with the COLMAP "
+             "that made it";
+    case SQLITE_TOOBIG:
+      return "a value has more than SQLite's 1,000,000,000 bytes, or a statement of the schema "
+             "more than 100,000: extract fewer features";
+    case SQLITE_MISUSE:
+    case SQLITE_RANGE:
+      return "SQLite was called wrongly, which is a mistake of this library: report it";
     default:
       return "the file is damaged or was not made by COLMAP; restore it, or make it anew";
   }
 }
 
 [[noreturn]] void fail_sqlite(const std::string& path, sqlite3* database, int result) {
-  if ((result & 0xff) == SQLITE_NOTADB) {
-    reject(InputFile(path), "is no SQLite database: begin with COLMAP's feature_extractor");
-  }
   const std::string message = database ? sqlite3_errmsg(database) : sqlite3_errstr(result);
   fail(code_of(result), "{}: SQLite says '{}' ({}): {}", path, message, result, advice_of(result));
 }
 
-// Not by opening it: to close a file takes away the locks that this process has on it.
+// Not by opening it: to close a file takes away all locks that this process has on it.
 void check_is_regular_file(const std::string& path) {
   check_name(path);
   struct stat status {};
@@ -140,7 +152,20 @@ SqliteDatabase::SqliteDatabase(const std::string& path) : path_(path) {
   sqlite3_extended_result_codes(opened, 1);
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
   protect(opened, path_);
+  check_is_database();
   execute("PRAGMA cell_size_check = ON");
+}
+
+// By the first statement that reads of the file. The connection is closed before the file is looked
+// at by other means: see check_is_regular_file.
+void SqliteDatabase::check_is_database() {
+  const int result =
+      sqlite3_exec(database_.get(), "PRAGMA schema_version", nullptr, nullptr, nullptr);
+  if ((result & 0xff) == SQLITE_NOTADB) {
+    database_.reset();
+    reject(InputFile(path_), "is no SQLite database: begin with COLMAP's feature_extractor");
+  }
+  if (result != SQLITE_OK) fail_sqlite(path_, database_.get(), result);
 }
 
 bool SqliteDatabase::is_read_only() const {
@@ -183,6 +208,13 @@ bool SqliteStatement::step() {
   if (result == SQLITE_ROW) return true;
   if (result != SQLITE_DONE) fail_sqlite(*path_, sqlite3_db_handle(statement_.get()), result);
   return false;
+}
+
+void SqliteStatement::run() {
+  if (step()) {
+    fail(ErrorCode::invalid_argument, "{}: the statement '{}' has rows, but none are looked at",
+         *path_, sqlite3_sql(statement_.get()));
+  }
 }
 
 std::optional<std::int64_t> SqliteStatement::integer(int column) const {

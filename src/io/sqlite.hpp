@@ -25,8 +25,8 @@ class SqliteStatement {
   // True while there is a row.
   bool step();
 
-  // Steps once, of what has no rows.
-  void run() { step(); }
+  // All of a statement that has no rows; one that has some is an error.
+  void run();
 
   // Of the row, columns numbered from 0. Empty where the value is of another type, which SQLite
   // allows in any column. Text and bytes are there until the next step; bytes of NULL are none.
@@ -68,6 +68,8 @@ class SqliteDatabase {
   struct Close {
     void operator()(sqlite3* database) const;
   };
+
+  void check_is_database();
 
   std::string path_;
   std::unique_ptr<sqlite3, Close> database_;

@@ -63,7 +63,7 @@ class PairMatcher {
     check_match(options, features.dtype(), features.dtype());
   }
 
-  PairsStats run(const TakeMatches& take) {
+  MatchPairsStats run(const TakeMatches& take) {
     const PairBlocks blocks = blocks_of_pairs(pairs_, checked_image_bytes(), shares_.images);
     for (std::int64_t i = 0; i < blocks.count(); ++i) {
       const Wave block = blocks.block(i);
@@ -307,14 +307,14 @@ class PairMatcher {
   ReadyImages images_;
   const Shares shares_;
   Monitor monitor_;
-  PairsStats stats_;
+  MatchPairsStats stats_;
 };
 
 }  // namespace
 
-PairsStats match_pairs(const ImageFeatures& features, std::span<const ImagePair> pairs,
-                       const TakeMatches& take, const MatchOptions& options,
-                       const Context& context) {
+MatchPairsStats match_pairs(const ImageFeatures& features, std::span<const ImagePair> pairs,
+                            const TakeMatches& take, const MatchOptions& options,
+                            const Context& context) {
   return with_memory_errors(
       fmt::format("{} pairs of {} images: match fewer at a time, or set a memory limit",
                   pairs.size(), features.images()),

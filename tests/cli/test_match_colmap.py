@@ -140,6 +140,20 @@ class MatchColmap(CommandLine):
         self.assertEqual(self.written(), self.expected(*self.ALL))
         self.assertEqual(self.change("SELECT * FROM two_view_geometries"), [])
 
+    def test_an_overwrite_that_fails_removes_nothing(self):
+        self.change("INSERT INTO matches VALUES(2 * 2147483647 + 3, 1, 2, x'0000000001000000')")
+        self.change("INSERT INTO two_view_geometries VALUES(2 * 2147483647 + 3)")
+        overwrite = ["match", "--colmap", "d.db", "--overwrite"]
+        for wrong, code in (["--ratio", 5], 1), (["--device", "gpu"], 1), \
+                (["--memory-limit", 100], 4), (["--timeout", 1e-9], 3):
+            done = self.run_command(*overwrite, *wrong)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(self.written(), {(2, 3): [(0, 1)]}, wrong)
+            self.assertEqual(self.change("SELECT * FROM two_view_geometries"),
+                             [(2 * 2147483647 + 3,)], wrong)
+        self.assertIn("0 of 6 pairs of images are matched anew and the others as they were",
+                      done.stderr)
+
     def change(self, sql):
         database = sqlite3.connect(self.path("d.db"))
         rows = database.execute(sql).fetchall()
@@ -170,8 +184,31 @@ class MatchColmap(CommandLine):
         self.run_badly("plan", *colmap, code=2, says=["--colmap", "a plan is of two images"])
         self.path("wrong.txt").write_text("a b\na x\n")
         self.run_badly(*colmap, "--pairs", "wrong.txt", code=1, says=["wrong.txt:2:", "image x"])
-        self.run_badly(*colmap, "--memory-limit", 50, code=4, says=["6 pairs", "96 bytes"])
+        self.run_badly(*colmap, "--memory-limit", 50, code=4,
+                       says=["6 pairs of images take 40 bytes each", "limit is 50"])
+        self.run_badly(*colmap, "--memory-limit", 95, "--overwrite", code=4,
+                       says=["6 pairs of images take 16 bytes each"])
+        self.run_badly(*colmap, "--memory-limit", 119, "--pairs", "sequential", "--overlap", 1,
+                       code=4, says=["3 pairs of images"])
+        self.run_badly(*colmap, "--memory-limit", 239, "--pairs", "sequential", code=4,
+                       says=["6 pairs of images"])
+        self.path("list.txt").write_text("a b\nc a\n")
+        self.run_badly(*colmap, "--memory-limit", 79, "--pairs", "list.txt", code=4,
+                       says=["2 pairs of images"])
         self.assertEqual(self.written(), {})
+
+    def test_pairs_are_counted_before_they_are_made(self):
+        """A small file of so many images that no machine has the memory for their pairs."""
+        images = 300_000
+        self.change(f"""WITH RECURSIVE more(id) AS (SELECT 100 UNION ALL SELECT id + 1 FROM more
+                                                     LIMIT {images - len(self.IDS)})
+                        INSERT INTO images SELECT id, id FROM more""")
+        pairs = images * (images - 1) // 2
+        self.run_badly("match", "--colmap", "d.db", "--memory-limit", "1G", code=4,
+                       says=[f"the {pairs} pairs of images take 40 bytes each"])
+        pairs = images * 5_000 - 5_000 * 5_001 // 2
+        self.run_badly("match", "--colmap", "d.db", "--memory-limit", "1G", "--pairs", "sequential",
+                       "--overlap", 5_000, code=4, says=[f"the {pairs} pairs of images"])
 
 
 class Interrupted(CommandLine):
@@ -219,6 +256,21 @@ class Interrupted(CommandLine):
         self.assertIn(f"{second} of {self.PAIRS - first} pairs of images are in", done.stderr)
         self.assertGreater(second, 0)
         self.assertLess(first + second, self.PAIRS)
+
+    def test_an_overwrite_keeps_what_it_did_not_reach(self):
+        database = sqlite3.connect(self.path("d.db"))
+        database.executemany("INSERT INTO matches VALUES(?, 1, 2, 'old')",
+                             [(i * 2147483647 + j,) for j in range(self.IMAGES) for i in range(j)])
+        database.commit()
+        done = self.run_command(*self.MATCH, "--overwrite", "--timeout", 2)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        ((old,),) = database.execute("SELECT count(*) FROM matches WHERE data = 'old'")
+        database.close()
+        self.assertEqual(self.written(), self.PAIRS)
+        self.assertIn(f"{self.PAIRS - old} of {self.PAIRS} pairs of images are matched anew",
+                      done.stderr)
+        self.assertGreater(old, 0)
+        self.assertLess(old, self.PAIRS)
 
     def test_a_database_that_another_writes_to(self):
         other = sqlite3.connect(self.path("d.db"), isolation_level=None)

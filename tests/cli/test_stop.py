@@ -83,7 +83,7 @@ class Stop(CommandLine):
         done = self.run_command("knn", *LONG_SEARCHES["knn"], "--filter", "allowed.ibin",
                                 "--memory-limit", "7999")
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("1000 ids of --filter take 8000 bytes", done.stderr)
+        self.assertIn("1000 ids of --filter take 8 bytes each", done.stderr)
 
 
 if __name__ == "__main__":

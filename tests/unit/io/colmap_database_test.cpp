@@ -125,6 +125,8 @@ TEST(ColmapDatabase, KnowsWhatIsLeft) {
   EXPECT_EQ(database.without_matched(all), left);
   EXPECT_EQ(database.without_matched(std::vector<ImagePair>{{3, 2}, {3, 0}}),
             (std::vector<ImagePair>{{3, 0}}));
+  EXPECT_EQ(database.without_matched(std::vector<ImagePair>{{0, 1}, {2, 0}, {1, 0}, {0, 2}}),
+            (std::vector<ImagePair>{{0, 1}, {1, 0}}));
 }
 
 TEST(ColmapDatabase, WhatIsNotCommittedIsNotThere) {
@@ -282,10 +284,10 @@ TEST(ColmapDatabase, AnotherSchema) {
                    {"no table " + name, "user_version 4020100", "COLMAP 3 and 4"});
     expect_refused(kNew + "ALTER TABLE " + name + " RENAME TO other; CREATE VIEW " + name +
                        " AS SELECT * FROM other",
-                   {name + " is a view"});
+                   {name + " is a view, not a table"});
     expect_refused(
         kNew + "DROP TABLE " + name + "; CREATE VIRTUAL TABLE " + name + " USING fts4(name)",
-        {name + " is a virtual"});
+        {name + " is a virtual table"});
   }
   expect_refused(kNew + "ALTER TABLE descriptors DROP COLUMN cols", {"descriptors", "column cols"});
   expect_refused(kNew + "ALTER TABLE descriptors DROP COLUMN type",
@@ -357,6 +359,67 @@ TEST(ColmapDatabase, NothingOfTheFileRuns) {
   EXPECT_EQ(Scratch(path).run("SELECT count(*) FROM ran"), "0|");
 }
 
+// As a newer COLMAP may: what is asked for is not known here, and the file is not damaged.
+TEST(ColmapDatabase, ASchemaThatAsksForMore) {
+  const TempFolder folder;
+  const std::string path = make_database(
+      folder, kNew +
+                  "DROP TABLE matches; CREATE TABLE matches(pair_id INTEGER PRIMARY KEY, rows, "
+                  "cols, data, score REAL NOT NULL);");
+  ColmapDatabase database(path);
+  database.begin();
+  expect_error(
+      [&] {
+        database.write({0, 2}, {});
+      },
+      ErrorCode::unsupported, {path, "NOT NULL", "matches.score", "its schema asks for more"});
+}
+
+// Pages of 512 bytes, in which the root of the table leads to its first leaf alone, again and
+// again.
+std::string with_one_leaf(const TempFolder& folder, const std::string& sql,
+                          const std::string& table) {
+  constexpr std::size_t kPage = 512;
+  constexpr char kInteriorOfTable = 5;
+  const std::string path = make_database(folder, "PRAGMA page_size = 512;" + sql);
+  const std::string found =
+      Scratch(path).run("SELECT rootpage FROM sqlite_schema WHERE name = '" + table + "'");
+  std::string bytes = folder.get(std::filesystem::path(path).filename().string());
+  char* const root = bytes.data() + (std::stoul(found) - 1) * kPage;
+  EXPECT_EQ(root[0], kInteriorOfTable);
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(root[at]); };
+  const std::size_t cells = byte(3) * 256U + byte(4);
+  EXPECT_GE(cells, 2U);
+  const auto cell = [&](std::size_t i) { return byte(12 + 2 * i) * 256U + byte(13 + 2 * i); };
+  const std::string leaf(root + cell(0), 4);
+  for (std::size_t i = 1; i < cells; ++i) leaf.copy(root + cell(i), 4);
+  leaf.copy(root + 8, 4);  // of all after the last cell
+  return folder.put("one_leaf.db", bytes);
+}
+
+TEST(ColmapDatabase, PagesThatLeadToEachOther) {
+  const TempFolder folder;
+  const auto count_to = [](int count) {
+    return "WITH RECURSIVE more(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM more LIMIT " +
+           std::to_string(count) + ") ";
+  };
+  const std::string names =
+      count_to(200) + "INSERT INTO images SELECT id, 'name of an image ' || id, 1 FROM more;";
+  const std::string descriptors =
+      count_to(200) + "INSERT INTO descriptors SELECT id, 0, 8, 4, zeroblob(32) FROM more;";
+  const std::string matches =
+      count_to(200) + "INSERT INTO matches SELECT id, 4, 2, zeroblob(32) FROM more;";
+  const auto corrupt = ErrorCode::corrupt_file;
+  for (const char* table : {"images", "descriptors"}) {
+    const std::string path = with_one_leaf(folder, kColmap42 + names + descriptors, table);
+    expect_error([&] { ColmapDatabase{path}; }, corrupt,
+                 {path, "table " + std::string(table), "key 1 after", "must grow"});
+  }
+  const ColmapDatabase database(with_one_leaf(folder, kColmap42 + names + matches, "matches"));
+  expect_error([&] { database.without_matched(exhaustive_pairs(3)); }, corrupt,
+               {"table matches", "key 1 after", "must grow"});
+}
+
 // Rows, an Error, or at worst other values: nothing else.
 void open_and_use(const std::string& path) {
   try {
@@ -411,6 +474,16 @@ TEST(ImagePairList, MistakesNameTheLine) {
   expect_wrong("c.jpg c.jpg", {"list:3:", "c.jpg with itself"});
   expect_error([&] { read_image_pairs(folder.path("missing"), database); }, ErrorCode::io,
                {"missing"});
+}
+
+TEST(ImagePairList, ANameThatTwoImagesHave) {
+  const TempFolder folder;
+  const ColmapDatabase database(make_database(
+      folder, kNew + "DROP TABLE images; CREATE TABLE images(image_id INTEGER PRIMARY KEY, name);"
+                     "INSERT INTO images VALUES(3, 'a.jpg'), (5, 'b.jpg'), (7, 'a.jpg');"));
+  const std::string path = folder.put("list", "a.jpg b.jpg\n");
+  expect_error([&] { read_image_pairs(path, database); }, ErrorCode::corrupt_file,
+               {"two images", "a.jpg"});
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ class UnkeptFeatures final : public ImageFeatures {
 struct Taken {
   std::vector<std::int64_t> order;
   std::map<std::int64_t, Pairs> matches;
-  PairsStats stats;
+  MatchPairsStats stats;
 };
 
 Taken take_all(const ImageFeatures& features, const std::vector<ImagePair>& pairs,
