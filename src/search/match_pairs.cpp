@@ -178,10 +178,12 @@ class PairMatcher {
     std::int64_t work = kWaveOfAThread * threads_;
     std::size_t end = first;
     for (; end < block.size(); ++end) {
-      room -= static_cast<std::int64_t>(sizeof(Pairs)) +
-              most_matches(pair(block[end])) * kPairResultBytes;
-      work -= descriptor_pairs(pair(block[end]));
-      if ((room < 0 || work < 0) && end > first) break;
+      const std::int64_t size = descriptor_pairs(pair(block[end]));
+      const std::int64_t matches = most_matches(pair(block[end]));
+      room -= static_cast<std::int64_t>(sizeof(Pairs)) + matches * kPairResultBytes;
+      work -= size;
+      const bool one_more = room >= 0 && work >= 0 && size < kLargePair;
+      if (!one_more) return std::max(end, first + 1);
     }
     return end;
   }
