@@ -57,10 +57,10 @@ from nearfield._plans import (
 )
 from nearfield._prepared import PreparedRows, prepare
 from nearfield._results import (
+    MatchPairsStats,
     Neighbors,
     PairMatches,
     Pairs,
-    MatchPairsStats,
     Pairwise,
     Plan,
     Ranges,
@@ -88,6 +88,7 @@ __all__ = [
     "IndexStats",
     "InvalidArgumentError",
     "KnnCursor",
+    "MatchPairsStats",
     "MemoryLimitError",
     "MetricInfo",
     "MissingDevice",
@@ -95,7 +96,6 @@ __all__ = [
     "NotFiniteError",
     "PairMatches",
     "Pairs",
-    "MatchPairsStats",
     "Pairwise",
     "Plan",
     "PreparedRows",

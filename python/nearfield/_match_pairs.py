@@ -12,7 +12,7 @@ from nearfield._arguments import integer
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError
 from nearfield._questions import match_options
-from nearfield._results import PairMatches, Pairs, MatchPairsStats, make_pairs
+from nearfield._results import MatchPairsStats, PairMatches, Pairs, make_pairs
 from nearfield._rows import RowsLike, take_rows
 from nearfield._run import Progress, running
 

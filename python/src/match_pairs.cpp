@@ -1,6 +1,7 @@
 // Matches of many pairs of images.
 #include <nearfield/match_pairs.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -55,16 +56,21 @@ class RowsFeatures final : public ImageFeatures {
 // may belong to that thread.
 class Handover {
  public:
-  explicit Handover(nb::callable take) : take_(std::move(take)) {}
+  Handover(nb::callable take, const std::optional<std::int64_t>& limit)
+      : take_(std::move(take)),
+        most_bytes_(limit ? std::min(*limit / 8, kMostBytes) : kMostBytes) {}
+
+  std::int64_t most_bytes() const { return most_bytes_; }
 
   // Waits where Python is slower than the matching.
   void hand_over(std::int64_t pair, const Pairs& matches, const CancelToken& cancel) {
-    while (waiting_matches() > kMostWaiting && !cancel.cancelled()) {
+    const std::int64_t bytes = kBytesOfAPair + std::ssize(matches.first) * kBytesOfAMatch;
+    while (waiting_bytes() + bytes > most_bytes_ && waiting_bytes() > 0 && !cancel.cancelled()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     const std::scoped_lock lock(mutex_);
     waiting_.emplace_back(pair, matches);
-    matches_ += matches.first.size();
+    bytes_ += bytes;
   }
 
   // Needs the GIL.
@@ -75,23 +81,26 @@ class Handover {
   }
 
  private:
-  static constexpr std::size_t kMostWaiting = 1 << 20;  // of 28 bytes
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 25;
+  static constexpr std::int64_t kBytesOfAPair = 1024;  // with its plan and statistics
+  static constexpr std::int64_t kBytesOfAMatch = 28;
 
-  std::size_t waiting_matches() {
+  std::int64_t waiting_bytes() {
     const std::scoped_lock lock(mutex_);
-    return matches_;
+    return bytes_;
   }
 
   std::vector<std::pair<std::int64_t, Pairs>> all_waiting() {
     const std::scoped_lock lock(mutex_);
-    matches_ = 0;
+    bytes_ = 0;
     return std::exchange(waiting_, {});
   }
 
   nb::callable take_;
+  const std::int64_t most_bytes_;
   std::mutex mutex_;
   std::vector<std::pair<std::int64_t, Pairs>> waiting_;
-  std::size_t matches_ = 0;
+  std::int64_t bytes_ = 0;
 };
 
 std::vector<ImagePair> copied(const PairArray& given) {
@@ -106,9 +115,11 @@ nb::dict run_match_pairs(const std::vector<const Rows*>& images, const PairArray
                          const MatchOptions& options, const Run& run, nb::callable take) {
   const RowsFeatures features(images);
   const std::vector<ImagePair> pairs = copied(given);
-  Handover handover(std::move(take));
+  Handover handover(std::move(take), run.context().memory_limit);
   std::exception_ptr refused;  // what Python raised, with the GIL to the end
-  const auto call = [&](const Context& context) {
+  const auto call = [&](const Context& whole) {
+    Context context = whole;  // but for what waits for Python
+    if (context.memory_limit) *context.memory_limit -= handover.most_bytes();
     const auto hand_over = [&](std::int64_t pair, const Pairs& matches) {
       handover.hand_over(pair, matches, context.cancel);
     };
