@@ -189,7 +189,7 @@ TEST_F(Match, TheOnlyRowMayBeInfinitelyFar) {
 
 // The many rows are cut among the threads, in whichever place they are. Of two that are equally
 // near the first counts, also where another thread had the second.
-TEST_F(Match, OneRowAgainstManyOnThreads) {
+TEST_F(Match, OfOneRowAgainstManyThreadsDoNotMatter) {
   const Matrix one = data::make_matrix({data::Kind::gaussian, DType::f32, 1, 8, 1});
   Matrix many = data::make_matrix({data::Kind::gaussian, DType::f32, 100'000, 8, 2});
   const auto plant = [&](std::int64_t row) {
