@@ -32,7 +32,7 @@ CompletedOption completed(const CLI::Option& option) {
   } else if (type == "FILE") {
     result.value = Value::file;
   } else if (type == "METRIC" || type == "ISA" || type == "TYPE" || type == "DEVICE" ||
-             type == "EFFORT") {
+             type == "EFFORT" || type == "CHECK") {
     result.value = Value::names;
     result.names = type == "ISA"      ? isa_names()
                    : type == "TYPE"   ? file_type_names()

@@ -29,15 +29,17 @@ CLI::Option* add_queries(CLI::App& app, InputOptions& input, const std::string& 
   return add_path(app, "--queries", input.queries, help)->group(kInput);
 }
 
-void add_base(CLI::App& app, InputOptions& input) {
-  add_path(app, "--base", input.base,
-           "Vector file to search, read in pieces: .fbin and its kin, .fvecs, .bvecs, .npy")
-      ->group(kInput)
-      ->required();
+CLI::Option* add_base(CLI::App& app, InputOptions& input) {
+  CLI::Option* const base =
+      add_path(app, "--base", input.base,
+               "Vector file to search, read in pieces: .fbin and its kin, .fvecs, .bvecs, .npy")
+          ->group(kInput)
+          ->required();
   add_parsed(app, "--bits", input.file.bits, count_within(1, kMaxCols),
              "The bytes of the vector files are packed bits, N a row")
       ->group(kInput)
       ->type_name("N");
+  return base;
 }
 
 void add_filter(CLI::App& app, InputOptions& input) {
@@ -168,8 +170,8 @@ void add_output_file(CLI::App& app, OutputPath& output, const std::string& help)
   add_path(app, output.option, output.path, help + endings)->group(kOutput);
 }
 
-void add_report_options(CLI::App& app, OutputOptions& output) {
-  app.add_flag("--json", output.json, "Print task, plan and statistics as one JSON object")
+void add_report_options(CLI::App& app, OutputOptions& output, const std::string& json) {
+  app.add_flag("--json", output.json, fmt::format("Print {} as one JSON object", json))
       ->group(kOutput);
   app.add_flag("--quiet", output.quiet, "No progress and no summary on standard error")
       ->group(kOutput);

@@ -36,7 +36,7 @@ struct InputOptions {
 };
 
 CLI::Option* add_queries(CLI::App& app, InputOptions& input, const std::string& help);
-void add_base(CLI::App& app, InputOptions& input);
+CLI::Option* add_base(CLI::App& app, InputOptions& input);  // and --bits; required
 void add_filter(CLI::App& app, InputOptions& input);
 void add_queries_and_base(CLI::App& app, InputOptions& input);  // and the filter; both required
 
@@ -70,6 +70,7 @@ struct OutputOptions {
 // --output and --distances; `ids` says how the ids lie in the file.
 void add_result_files(CLI::App& app, OutputOptions& output, const std::string& ids);
 void add_output_file(CLI::App& app, OutputPath& output, const std::string& help);
-void add_report_options(CLI::App& app, OutputOptions& output);
+void add_report_options(CLI::App& app, OutputOptions& output,
+                        const std::string& json = "task, plan and statistics");
 
 }  // namespace nearfield::cli

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nearfield/error.hpp>
@@ -56,17 +57,27 @@ Context context_of(const RunOptions& run, const SearchInput& input) {
     context.deadline = std::chrono::steady_clock::now() +
                        std::chrono::duration_cast<std::chrono::nanoseconds>(seconds);
   }
-  if (context.memory_limit && input.allowed) {  // the library cannot know of this copy
-    const auto bytes = static_cast<std::int64_t>(input.allowed->size() * sizeof(std::int64_t));
-    if (bytes > *context.memory_limit) {
-      throw Error(ErrorCode::memory_limit,
-                  fmt::format("the {} ids of --filter take {} bytes but the memory limit is {}: "
-                              "raise it, or allow fewer rows",
-                              input.allowed->size(), bytes, *context.memory_limit));
-    }
-    *context.memory_limit -= bytes;
+  if (input.allowed) {
+    take_off_limit(context, std::ssize(*input.allowed), sizeof(std::int64_t), "ids of --filter",
+                   "allow fewer rows");
   }
   return context;
+}
+
+void check_within_limit(const Context& context, std::int64_t count, std::int64_t bytes_each,
+                        std::string_view things, std::string_view advice) {
+  // Divided: the product may be too large for a number.
+  if (!context.memory_limit || count <= *context.memory_limit / bytes_each) return;
+  throw Error(
+      ErrorCode::memory_limit,
+      fmt::format("the {} {} take {} bytes each but the memory limit is {}: raise it, or {}", count,
+                  things, bytes_each, *context.memory_limit, advice));
+}
+
+void take_off_limit(Context& context, std::int64_t count, std::int64_t bytes_each,
+                    std::string_view things, std::string_view advice) {
+  check_within_limit(context, count, bytes_each, things, advice);
+  if (context.memory_limit) *context.memory_limit -= count * bytes_each;
 }
 
 }  // namespace nearfield::cli

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <nearfield/context.hpp>
@@ -32,6 +33,15 @@ SearchInput open_input(const InputOptions& options);
 
 // The seconds of --timeout begin here; the memory that the input holds is taken off the limit.
 Context context_of(const RunOptions& run, const SearchInput& input);
+
+// Throws if so many things, which the library cannot know of, are more than the limit allows.
+// `advice` is what to do, beside raising it.
+void check_within_limit(const Context& context, std::int64_t count, std::int64_t bytes_each,
+                        std::string_view things, std::string_view advice);
+
+// The same, and leaves the library the rest.
+void take_off_limit(Context& context, std::int64_t count, std::int64_t bytes_each,
+                    std::string_view things, std::string_view advice);
 
 // Calls `search` with a context that Ctrl-C cancels and that shows progress on a terminal, unless
 // quiet.

@@ -63,17 +63,6 @@ def with_rows(case: Case, size: str, text: str) -> list[Group]:
     return found
 
 
-def checked_sums(name: str, size: str, folder: Path) -> dict[str, str]:
-    """Of the bytes that are there: a changed file would be measured for what it no longer is."""
-    changed = store.changed(folder)
-    if changed:
-        raise ValueError("; ".join(changed))
-    manifest = store.read_manifest(folder)
-    for line in store.differences(f"{name} {size}", manifest) or [f"{name} {size} as recorded"]:
-        print(f"data: {line}")
-    return store.checksums(manifest)
-
-
 def scaled(case: Case, row: Row, folder: Path, ways: list[str], conditions: Conditions
            ) -> list[Row]:
     """The row's question about parts of the base, and the row itself."""
@@ -121,7 +110,7 @@ def run(asked: argparse.Namespace) -> int:
         folder = made(group.data_set, asked.size, store.root(asked.dir))
         folders[group.subject] = folder
         if group.data_set not in data:
-            data[group.data_set] = checked_sums(group.data_set, asked.size, folder)
+            data[group.data_set] = store.checked_sums(group.data_set, asked.size, folder)
         ways = ways_of(group, wanted, asked.size, outcome)
         outcome.add(measure(case, group, ways, folder, conditions), group.subject)
     target = read_target(case.name, asked.size)

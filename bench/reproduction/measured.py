@@ -13,6 +13,8 @@ class Place(NamedTuple):
     d: int
     k: int
     parts: int
+    batch: int = 0   # queries of a table
+    queues: int = 0  # side by side
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {number:,}" for name, number in self._asdict().items() if number)
@@ -34,15 +36,40 @@ class Timing:
         return self.place.q * self.place.n / self.seconds
 
 
+class Recall(NamedTuple):
+    """Matches of a set of queries, by one way and one ratio test."""
+    data: str
+    series: str
+    ratio: float  # 0: none
+    correct: int
+    wrong: int
+    none: int      # rejected by the ratio test
+    tied: int = 0  # of the wrong: as near as the true nearest
+
+    @property
+    def accepted(self) -> int:
+        return self.correct + self.wrong
+
+    @property
+    def value(self) -> float | None:
+        """Of those that were matched at all."""
+        return self.correct / self.accepted if self.accepted else None
+
+
 @dataclass
 class Measured:
     """Of a figure."""
     places: dict[Place, dict[str, Timing]] = field(default_factory=dict)
+    recalls: list[Recall] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def series(self) -> list[str]:
         return list(dict.fromkeys(name for timings in self.places.values() for name in timings))
+
+    def recall(self, data: str, series: str, ratio: float) -> Recall | None:
+        return next((one for one in self.recalls
+                     if (one.data, one.series, one.ratio) == (data, series, ratio)), None)
 
     def timed(self, series: str) -> str:
         return next(timings[series].timed for timings in self.places.values() if series in timings)
@@ -51,9 +78,12 @@ class Measured:
         if "note" in line:
             self.notes.append(line["note"])
             return
+        if "correct" in line:
+            self.recalls.append(Recall(**{name: line[name] for name in Recall._fields}))
+            return
         if line["checked"] is not True:
             raise ValueError(f"an answer that was not checked: {line}")
-        place = Place(*(int(line[name]) for name in Place._fields))
+        place = Place(*(int(line.get(name, 0)) for name in Place._fields))
         timing = Timing(place, line["timed"], tuple(line["rounds"]))
         self.places.setdefault(place, {})[line["series"]] = timing
 

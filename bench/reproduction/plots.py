@@ -7,9 +7,11 @@ import matplotlib
 
 matplotlib.use("Agg")  # no screen is needed
 from matplotlib import pyplot
+from matplotlib.ticker import NullFormatter
 
-from reproduction.figures import Figure
-from reproduction.measured import Measured, Place
+from reproduction.measured import Measured, Place, Recall, Timing
+from reproduction.reporting import title_of
+from reproduction.thesis import Figure
 
 STYLES = {"kernels": "-", "call": "--", "copy": ":"}
 Line = list[tuple[int, float]]
@@ -35,17 +37,78 @@ def lines_of(figure: Figure, measured: Measured, places: list[Place]
         timings = [measured.places[place][series] for place in places
                    if series in measured.places[place]]
         yield (series, STYLES[measured.timed(series)],
-               [(getattr(timing.place, figure.x), timing.rate) for timing in timings])
+               [(getattr(timing.place, figure.x), quantity_of(figure, timing))
+                for timing in timings])
 
 
-def title_of(number: str, figure: Figure, device: dict[str, Any]) -> str:
+def quantity_of(figure: Figure, timing: Timing) -> float:
+    return 1e3 * timing.seconds if figure.in_milliseconds else timing.rate
+
+
+def title_on(number: str, figure: Figure, device: dict[str, Any]) -> str:
     named = f"{device['device']}, {device['name']}"
-    return (f"{number}: {figure.title}\n{named}"
+    return (f"{title_of(number, figure)}\n{named}"
             + (" (OpenCL on a CPU, not a GPU)" if device["is_cpu"] else ""))
 
 
+def draw_recall_lines(axes: Any, recalls: list[Recall]) -> None:
+    ratios = sorted({recall.ratio for recall in recalls}, key=lambda ratio: ratio or 2)
+    for i, series in enumerate(dict.fromkeys(recall.series for recall in recalls)):
+        line = [(ratios.index(recall.ratio), recall.value) for recall in recalls
+                if recall.series == series and recall.value is not None]
+        axes.plot(*zip(*sorted(line), strict=True), "-", marker="o", markersize=4, color=f"C{i}",
+                  label=series)
+    axes.set_xticks(range(len(ratios)), [f"{ratio:g}" if ratio else "none" for ratio in ratios])
+    axes.set_xlabel("ratio")
+    axes.grid(alpha=0.3)
+
+
+def draw_recalls_by_norms(axes: Any, recalls: list[Recall]) -> None:
+    spreads = [recall.data.rpartition("± ")[2] for recall in recalls]
+    axes.plot(spreads, [recall.value for recall in recalls], "-", marker="o", color="C2",
+              markersize=4)
+    axes.set_title(f"here: no ratio, {recalls[0].series}", fontsize="medium")
+    axes.set_xlabel("spread of norms that is added")
+    axes.grid(alpha=0.3)
+
+
+def draw_recalls(number: str, figure: Figure, measured: Measured, device: dict[str, Any],
+                 path: Path) -> None:
+    """Ours, the thesis's from its counts, and ours where norms differ."""
+    data = measured.recalls[0].data
+    panels = [(f"here: {data}", [recall for recall in measured.recalls if recall.data == data]),
+              ("the thesis", [one.counts for one in figure.printed])]
+    changed = [recall for recall in measured.recalls if recall.data != data and not recall.ratio]
+    drawn, all_axes = pyplot.subplots(1, 3 if changed else 2, figsize=(12 if changed else 9, 4),
+                                      constrained_layout=True)
+    all_axes[0].sharey(all_axes[1])
+    for axes, (title, recalls) in zip(all_axes, panels, strict=False):
+        draw_recall_lines(axes, recalls)
+        axes.set_title(title, fontsize="medium")
+    if changed:
+        draw_recalls_by_norms(all_axes[2], changed)
+    all_axes[0].set_ylabel("recall of those matched")
+    drawn.legend(*all_axes[0].get_legend_handles_labels(), frameon=False, fontsize="small",
+                 loc="outside right center")
+    drawn.suptitle(title_on(number, figure, device), fontsize="medium")
+    drawn.savefig(path, dpi=110)
+    pyplot.close(drawn)
+
+
 def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any], path: Path
-         ) -> None:
+         ) -> bool:
+    """False where there is nothing to draw."""
+    if measured.recalls:
+        draw_recalls(number, figure, measured, device, path)
+    elif measured.places and figure.x:
+        draw_places(number, figure, measured, device, path)
+    else:
+        return False
+    return True
+
+
+def draw_places(number: str, figure: Figure, measured: Measured, device: dict[str, Any], path: Path
+                ) -> None:
     panels = panels_of(figure, measured)
     drawn, all_axes = pyplot.subplots(1, len(panels), figsize=(max(2.2 + 2.9 * len(panels), 9), 4),
                                       sharey=True, squeeze=False, constrained_layout=True)
@@ -56,12 +119,14 @@ def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any]
                 axes.plot(*zip(*sorted(line), strict=True), style, marker="o", markersize=4,
                           color=colours[name], label=name)
         axes.set(xscale="log", yscale="log", xlabel=figure.x)
+        axes.xaxis.set_minor_formatter(NullFormatter())  # its labels would overlap
         axes.set_title(f"{figure.panel} = {panel:,}" if figure.panel else "", fontsize="medium")
         axes.grid(alpha=0.3)
-    all_axes[0][0].set_ylabel("times" if figure.derived else "distances/s")
+    all_axes[0][0].set_ylabel("times" if figure.derived else "ms" if figure.in_milliseconds
+                              else "distances/s")
     names = {text: handle for axes in all_axes[0]
              for handle, text in zip(*axes.get_legend_handles_labels(), strict=True)}
     drawn.legend(names.values(), names, frameon=False, fontsize="small", loc="outside right center")
-    drawn.suptitle(title_of(number, figure, device), fontsize="medium")
+    drawn.suptitle(title_on(number, figure, device), fontsize="medium")
     drawn.savefig(path, dpi=110)
     pyplot.close(drawn)

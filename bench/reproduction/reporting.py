@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from referee.report import aligned, three_digits
-from reproduction.figures import THESIS_DEVICE, Figure
-from reproduction.measured import Measured, Place, Timing
+from reproduction.measured import Measured, Place, Recall, Timing
+from reproduction.thesis import Figure, Printed, Thesis
 
 TIMED = {"kernels": "kernels alone, data on the device",
          "call": "whole calls, copies included",
@@ -44,8 +44,46 @@ def measured_table(figure: Figure, measured: Measured) -> list[tuple[str, ...]]:
     return table
 
 
-def stated_table(figure: Figure, measured: Measured, device: str) -> list[tuple[str, ...]]:
-    table: list[tuple[str, ...]] = [("section", f"stated, of a {THESIS_DEVICE}", f"on {device}",
+def recall_cell(recall: Recall | None) -> str:
+    if recall is None:
+        return ""
+    if recall.value is None:
+        return "nobody"
+    return f"{recall.value:.4f} of {recall.accepted:,}"
+
+
+def printed_cell(printed: Printed | None) -> str:
+    """Computed again from the counts; what is printed beside it only where it is another."""
+    if printed is None:
+        return ""
+    value = printed.counts.value
+    misprinted = (printed.recall is not None and value is not None
+                  and abs(printed.recall - value) > 5e-5)
+    return recall_cell(printed.counts) + (f" ({printed.recall:.4f} is printed)" if misprinted
+                                          else "")
+
+
+def recall_table(figure: Figure, measured: Measured) -> list[tuple[str, ...]]:
+    """Below each row that was measured that of the thesis, if it has one. Recalls with the number
+    of queries that were matched."""
+    series = list(dict.fromkeys(recall.series for recall in measured.recalls))
+    rows = list(dict.fromkeys((recall.data, recall.ratio) for recall in measured.recalls))
+    table: list[tuple[str, ...]] = [("data", "ratio", "", *series)]
+    table.append(tuple("-" * len(name) for name in table[0]))
+    for data, ratio in rows:
+        named = f"{ratio:g}" if ratio else "none"
+        table.append((data, named, "here", *(
+            recall_cell(measured.recall(data, name, ratio)) for name in series)))
+        theirs = {one.counts.series: one for one in figure.printed
+                  if (one.counts.data, one.counts.ratio) == (data, ratio)}
+        if theirs:
+            table.append(("", "", "thesis", *(printed_cell(theirs.get(name)) for name in series)))
+    return table
+
+
+def stated_table(figure: Figure, measured: Measured, device: str, thesis_device: str
+                 ) -> list[tuple[str, ...]]:
+    table: list[tuple[str, ...]] = [("section", f"stated, of a {thesis_device}", f"on {device}",
                                      "shape")]
     table.append(tuple("-" * len(name) for name in table[0]))
     for stated in figure.stated:
@@ -55,15 +93,26 @@ def stated_table(figure: Figure, measured: Measured, device: str) -> list[tuple[
     return table
 
 
-def print_figure(number: str, figure: Figure, measured: Measured, device: dict[str, Any]) -> None:
+def title_of(number: str, figure: Figure) -> str:
+    return f"Figure {number}: {figure.title}" if number[0].isdigit() else figure.title
+
+
+def print_figure(number: str, thesis: Thesis, measured: Measured, device: dict[str, Any]) -> None:
+    figure = thesis.figures[number]
     what = "milliseconds" if figure.in_milliseconds else "10⁶ distances/s"
-    print(f"\nFigure {number}: {figure.title}; {what}, medians of the rounds")
-    print(f"there: {figure.setting}\nhere: {figure.here}")
+    units = f"; {what}, medians of the rounds" if measured.places else ""
+    print(f"\n{title_of(number, figure)}{units}")
+    for line in (f"there: {figure.setting}", f"here: {figure.here}"):
+        print(textwrap.fill(line, 100, subsequent_indent="  "))
     for kind, meaning in TIMED.items():
         names = [series for series in measured.series if measured.timed(series) == kind]
         if names:
             print(textwrap.fill(f"{meaning}: {', '.join(names)}", 100, subsequent_indent="  "))
     for note in measured.notes:
         print(note)
-    print("\n".join(aligned(measured_table(figure, measured))))
-    print("\n".join(aligned(stated_table(figure, measured, device["device"]))), flush=True)
+    if measured.places:
+        print("\n".join(aligned(measured_table(figure, measured))))
+    if measured.recalls:
+        print("\n".join(aligned(recall_table(figure, measured))))
+    print("\n".join(aligned(stated_table(figure, measured, device["device"], thesis.device))),
+          flush=True)

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 KINDS = ("cuda", "opencl")  # the first that is found is taken
-PROGRAM = "measure_knn_gpu"
 HOW_TO_BUILD = ("cmake --preset release -DNEARFIELD_OPENCL=ON && cmake --build --preset release "
-                f"--target {PROGRAM} nearfield_cli (on a machine with nvcc: the preset gpu, "
-                "--build build/gpu)")
+                "(on a machine with nvcc: the preset gpu, --build build/gpu)")
 
 
 class CannotRunError(RuntimeError):
@@ -45,12 +43,9 @@ def choose(devices: dict[str, Any]) -> str:
         f"for CPUs, which eval \"$(tools/opencl_runtime)\" installs and sets ({missing})")
 
 
-def lines(build: Path, device: str, size: str, rounds: int, figures: list[str],
-          seconds: float | None) -> Iterator[str]:
+def lines(path: Path, arguments: list[str]) -> Iterator[str]:
     """In one process: a driver compiles each kernel once."""
-    command = [program(build, PROGRAM), *figures, "--device", device, "--size", size, "--rounds",
-               str(rounds), *(("--seconds", str(seconds)) if seconds else ())]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([path, *arguments], stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout
         try:
             yield from running.stdout
@@ -58,4 +53,4 @@ def lines(build: Path, device: str, size: str, rounds: int, figures: list[str],
             running.terminate()
             raise
     if running.returncode != 0:
-        raise CannotRunError(f"{PROGRAM} ended with {running.returncode}, see above")
+        raise CannotRunError(f"{path.name} ended with {running.returncode}, see above")

@@ -87,3 +87,14 @@ def differences(key: str, manifest: dict[str, Any]) -> list[str]:
     found = checksums(manifest)
     return [f"{key}: {name} is {found.get(name, 'missing')[:16]}, recorded is {expected[:16]}"
             for name, expected in entry["files"].items() if found.get(name) != expected]
+
+
+def checked_sums(name: str, size: str, folder: Path) -> dict[str, str]:
+    """Of the bytes that are there: a changed file would be measured for what it no longer is."""
+    wrong = changed(folder)
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    manifest = read_manifest(folder)
+    for line in differences(f"{name} {size}", manifest) or [f"{name} {size} as recorded"]:
+        print(f"data: {line}")
+    return checksums(manifest)

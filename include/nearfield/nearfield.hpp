@@ -1,6 +1,7 @@
 // Everything.
 #pragma once
 
+#include <nearfield/colmap.hpp>
 #include <nearfield/context.hpp>
 #include <nearfield/convert.hpp>
 #include <nearfield/cursor.hpp>
@@ -10,10 +11,12 @@
 #include <nearfield/eval.hpp>
 #include <nearfield/files.hpp>
 #include <nearfield/graph.hpp>
+#include <nearfield/image_features.hpp>
 #include <nearfield/index.hpp>
 #include <nearfield/isa.hpp>
 #include <nearfield/knn.hpp>
 #include <nearfield/match.hpp>
+#include <nearfield/match_pairs.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 #include <nearfield/mutual.hpp>

@@ -9,9 +9,9 @@
     array([[1, 4, 0],
            [3, 1, 4]])
 
-Searches: `knn`, `within`, `graph`, `pairs`, `mutual`, `match`, `KnnCursor`; `select_k` for values
-you have already; `pairwise` for all distances. Where they can run: `devices`, and what is fastest
-there: `tune`.
+Searches: `knn`, `within`, `graph`, `pairs`, `mutual`, `match`, `match_pairs`, `KnnCursor`;
+`select_k` for values you have already; `pairwise` for all distances. Where they can run: `devices`,
+and what is fastest there: `tune`.
 What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `plan_mutual`,
 `plan_match`.
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
@@ -45,6 +45,7 @@ from nearfield._files import (
 )
 from nearfield._index import Index, IndexStats, verify_index
 from nearfield._info import MetricInfo, isas, metrics
+from nearfield._match_pairs import match_pairs
 from nearfield._pairwise import pairwise
 from nearfield._plans import (
     plan_graph,
@@ -55,7 +56,17 @@ from nearfield._plans import (
     plan_within,
 )
 from nearfield._prepared import PreparedRows, prepare
-from nearfield._results import Neighbors, Pairs, Pairwise, Plan, Ranges, Selected, Stats
+from nearfield._results import (
+    MatchPairsStats,
+    Neighbors,
+    PairMatches,
+    Pairs,
+    Pairwise,
+    Plan,
+    Ranges,
+    Selected,
+    Stats,
+)
 from nearfield._rows import Bits, FileRows, bits, open_rows
 from nearfield._search import graph, knn, match, mutual, pairs, within
 from nearfield._select import select_k
@@ -77,11 +88,13 @@ __all__ = [
     "IndexStats",
     "InvalidArgumentError",
     "KnnCursor",
+    "MatchPairsStats",
     "MemoryLimitError",
     "MetricInfo",
     "MissingDevice",
     "Neighbors",
     "NotFiniteError",
+    "PairMatches",
     "Pairs",
     "Pairwise",
     "Plan",
@@ -98,6 +111,7 @@ __all__ = [
     "isas",
     "knn",
     "match",
+    "match_pairs",
     "metrics",
     "mutual",
     "open_rows",

@@ -105,7 +105,19 @@ def ask_match(
     check_finite: bool,
     copies: Copies,
 ) -> tuple[_core.Rows, _core.Rows, _core.MatchOptions]:
-    options = _core.MatchOptions(
+    options = match_options(ratio, margin, max_distance, cross_check, metric, check_finite)
+    return take_rows("first", first, copies), take_rows("second", second, copies), options
+
+
+def match_options(
+    ratio: float | None,
+    margin: float | None,
+    max_distance: float | None,
+    cross_check: str,
+    metric: str,
+    check_finite: bool,
+) -> _core.MatchOptions:
+    return _core.MatchOptions(
         text("metric", metric),
         None if ratio is None else real("ratio", ratio),
         None if margin is None else real("margin", margin),
@@ -113,7 +125,6 @@ def ask_match(
         text("cross_check", cross_check),
         flag("check_finite", check_finite),
     )
-    return take_rows("first", first, copies), take_rows("second", second, copies), options
 
 
 def _take_sets(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -136,6 +136,39 @@ class Pairs:
 
     def __repr__(self) -> str:
         return f"Pairs(found={len(self)}, exact={self.exact})"
+
+
+@dataclass(frozen=True)
+class MatchPairsStats:
+    """What `match_pairs` did."""
+
+    pairs: int  # of images
+    matches: int  # in all of them
+    images_read: int  # an image that had to make room for others counts again
+    most_bytes_kept: int  # of images, read and made ready
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairMatches(Sequence[Pairs]):
+    """The matches of many pairs of images: `result[i]` are those of `result.pairs[i]`."""
+
+    pairs: NDArray[int64]  # pairs x 2: numbers of images
+    matches: list[Pairs]  # one a pair; none if they were given to `take`
+    stats: MatchPairsStats
+
+    def __len__(self) -> int:
+        return len(self.matches)
+
+    @overload
+    def __getitem__(self, pair: SupportsIndex) -> Pairs: ...
+    @overload
+    def __getitem__(self, pair: slice) -> list[Pairs]: ...
+    def __getitem__(self, pair: SupportsIndex | slice) -> Pairs | list[Pairs]:
+        return self.matches[pair]
+
+    def __repr__(self) -> str:
+        return f"PairMatches(pairs={len(self.pairs)}, matches={self.stats.matches})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -295,6 +295,8 @@ def match(
     max_distance  the nearest must be at most so far
     cross_check   "nearest": it has the row of `first` for its own nearest; "tested": and that one
                   passes the tests too; "none"
+    metric        a distance of `metrics`; or "sift_angle", the angle between SIFT bytes as COLMAP
+                  has it: with max_distance=0.7 and cross_check="tested" these are its rules
 
     >>> import numpy as np
     >>> import nearfield as nf

@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   bind_running(module);
   bind_run(module);
   bind_searches(module);
+  bind_match_pairs(module);
   bind_cursor(module);
   bind_index(module);
   bind_select(module);

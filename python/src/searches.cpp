@@ -92,12 +92,15 @@ void bind_options(nb::module_& module) {
           [](MatchOptions* self, std::string_view metric, std::optional<double> ratio,
              std::optional<double> margin, std::optional<double> max_distance,
              std::string_view cross_check, bool check_finite) {
-            new (self) MatchOptions{.metric = parse_metric(metric),
-                                    .ratio = ratio,
-                                    .margin = margin,
-                                    .max_distance = max_distance,
-                                    .cross_check = parse_cross_check(cross_check),
-                                    .check_finite = check_finite};
+            const bool angle = metric == "sift_angle";
+            new (self) MatchOptions{
+                .metric = angle ? Metric::inner_product : parse_metric(metric),
+                .distance = angle ? MatchDistance::sift_angle : MatchDistance::reported,
+                .ratio = ratio,
+                .margin = margin,
+                .max_distance = max_distance,
+                .cross_check = parse_cross_check(cross_check),
+                .check_finite = check_finite};
           },
           nb::arg("metric"), nb::arg("ratio").none(), nb::arg("margin").none(),
           nb::arg("max_distance").none(), nb::arg("cross_check"), nb::arg("check_finite"));

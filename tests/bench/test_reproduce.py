@@ -9,13 +9,26 @@ from pathlib import Path
 from unittest import mock
 
 from reproduction import __main__ as command
-from reproduction import figures, running, shapes
-from reproduction.figures import FIGURES
-from reproduction.measured import Measured, Place, outcome_of
-from reproduction.reporting import NOT_A_GPU, heading, measured_table, stated_table
+from reproduction import gemm_sift, knn_gpu, running, shapes
+from reproduction.knn_gpu import FIGURES
+from reproduction.measured import Measured, Outcome, Place, Recall, outcome_of
+from reproduction.reporting import (
+    NOT_A_GPU,
+    heading,
+    measured_table,
+    printed_cell,
+    recall_table,
+    stated_table,
+)
 
-# As measure_knn_gpu has printed them, at size tiny.
-RECORDED = Path(__file__).parent / "recorded" / "knn-gpu-tiny.jsonl"
+
+def recorded(thesis: str) -> str:
+    """As its program has printed it, at size tiny."""
+    return (Path(__file__).parent / "recorded" / f"{thesis}-tiny.jsonl").read_text()
+
+
+def recorded_outcome(thesis: str) -> Outcome:
+    return outcome_of(recorded(thesis).splitlines())
 
 
 def line(series: str, seconds: float, timed: str = "kernels", **numbers: int) -> dict[str, object]:
@@ -42,21 +55,38 @@ class Lines(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "not checked"):
             measured(line("bits", 1, q=1, n=1) | {"checked": False})
 
-    def test_the_recorded_run_has_every_figure(self) -> None:
-        outcome = outcome_of(RECORDED.read_text().splitlines())
-        self.assertEqual(outcome.figures.keys(), FIGURES.keys())
-        for number, found in outcome.figures.items():
-            self.assertTrue(found.places, number)
+    def test_the_recorded_runs_have_every_figure(self) -> None:
+        for name, thesis in command.THESES.items():
+            outcome = recorded_outcome(name)
+            self.assertEqual(outcome.figures.keys(), thesis.figures.keys())
+            for number, found in outcome.figures.items():
+                self.assertTrue(found.places or found.recalls, number)
+
+    def test_a_recall_is_of_those_that_are_matched(self) -> None:
+        found = measured({"figure": "recall-sift", "data": "sift", "series": "naive", "q": 10,
+                          "n": 100, "ratio": 0.8, "correct": 3, "wrong": 1, "tied": 1, "none": 6})
+        recall = found.recall("sift", "naive", 0.8)
+        assert recall
+        self.assertEqual((recall.value, recall.accepted), (0.75, 4))
+        self.assertIsNone(recall._replace(correct=0, wrong=0).value)
+        self.assertEqual(found.places, {})
 
     def test_every_series_that_is_judged_was_recorded(self) -> None:
         """A series that is named otherwise would never be judged, and nobody would notice."""
-        outcome = outcome_of(RECORDED.read_text().splitlines())
-        recorded = {name for found in outcome.figures.values() for name in found.series}
-        judged = {figures.KEYS, *figures.PRODUCTS, figures.COPY, figures.CPU_SEARCH, figures.FUSED,
-                  figures.TWO_STAGES, figures.TO_DEVICE, figures.TO_HOST, "bits", "full_sort",
+        of_knn = {name for found in recorded_outcome("knn-gpu").figures.values()
+                  for name in found.series}
+        judged = {knn_gpu.KEYS, *knn_gpu.PRODUCTS, knn_gpu.COPY, knn_gpu.CPU_SEARCH, knn_gpu.FUSED,
+                  knn_gpu.TWO_STAGES, knn_gpu.TO_DEVICE, knn_gpu.TO_HOST, "bits", "full_sort",
                   "radix", "sample_two_stage", "knn", "f16 + bits_in_memory",
                   "f16 + sample_two_stage", "f16 + radix"}
-        self.assertEqual(judged - recorded, set())
+        self.assertEqual(judged - of_knn, set())
+        of_gemm = {name for found in recorded_outcome("gemm-sift").figures.values()
+                   for name in [*found.series, *(recall.series for recall in found.recalls)]}
+        judged = {*gemm_sift.TYPES, gemm_sift.NAIVE, gemm_sift.EXACT, gemm_sift.BATCHED,
+                  gemm_sift.SUMS_16, gemm_sift.SUMS_32, gemm_sift.SUMS_64, gemm_sift.FROM_HOST,
+                  gemm_sift.QUEUED, "padded, 16-bit sums", "as given, 16-bit sums",
+                  "padded, 32-bit sums", "as given, 32-bit sums", "match, exact"}
+        self.assertEqual(judged - of_gemm, set())
 
 
 class Shapes(unittest.TestCase):
@@ -132,6 +162,93 @@ class Shapes(unittest.TestCase):
         self.assertIn("10 to 10 times as fast", verdict.here)
 
 
+def recalls(*rows: tuple[str, str, float, int, int, int]) -> Measured:
+    """data, series, ratio, correct, wrong, none."""
+    return Measured(recalls=[Recall(*row) for row in rows])
+
+
+class TheThesisOfMatching(unittest.TestCase):
+    def test_its_recalls_are_those_of_its_counts_but_for_one_column(self) -> None:
+        """Of Table 5.9 the float column has correct / (correct + no match)."""
+        wrong = []
+        for printed in (*gemm_sift.printed_of_sift(), *gemm_sift.printed_of_random()):
+            counts = printed.counts
+            self.assertEqual(counts.correct + counts.wrong + counts.none, 10_000)
+            if printed.recall is not None and "is printed" in printed_cell(printed):
+                wrong.append((counts.series, counts.ratio))
+                self.assertAlmostEqual(printed.recall, counts.correct / (counts.correct
+                                                                         + counts.none))
+        self.assertEqual(wrong, [("float, 16-bit", 1), ("float, 32-bit", 1)])
+
+    def test_the_counts_of_that_column_are_not_exchanged(self) -> None:
+        """A larger ratio accepts more, also of the wrong: 140 would be fewer than at 0.99."""
+        for series in gemm_sift.TYPES:
+            counts = [one.counts for one in gemm_sift.printed_of_sift()
+                      if one.counts.series == series]
+            by_ratio = sorted(counts, key=lambda one: one.ratio or 2)
+            self.assertEqual([one.wrong for one in by_ratio],
+                             sorted(one.wrong for one in by_ratio))
+            self.assertEqual([one.correct for one in by_ratio],
+                             sorted(one.correct for one in by_ratio))
+            self.assertGreater(by_ratio[3].wrong, 140)
+
+    def test_the_misprint_is_shown_beside_what_it_should_be(self) -> None:
+        found = recalls(("sift", "float, 32-bit", 1, 99, 1, 0))
+        table = recall_table(gemm_sift.FIGURES["recall-sift"], found)
+        self.assertEqual(table[2:], [
+            ("sift", "1", "here", "0.9900 of 100"),
+            ("", "", "thesis", "0.8884 of 9,860 (0.9843 is printed)")])
+
+    def test_nobody_is_no_recall(self) -> None:
+        found = recalls(("random", "half, 16-bit", 0.8, 0, 0, 100))
+        table = recall_table(gemm_sift.FIGURES["recall-random"], found)
+        self.assertEqual(table[2:], [("random", "0.8", "here", "nobody")])
+        self.assertIs(gemm_sift.nobody_passes(found).holds, True)
+
+    def test_precisions_in_order(self) -> None:
+        rows = [("random", series, 0.0, 900 + i, 100 - i, 0)
+                for i, series in enumerate(gemm_sift.TYPES)]
+        self.assertIs(gemm_sift.grows_with_precision(recalls(*rows)).holds, True)
+        swapped = [*rows[1:], ("random", gemm_sift.TYPES[0], 0.0, 999, 1, 0)]
+        self.assertIs(gemm_sift.grows_with_precision(recalls(*swapped)).holds, False)
+        self.assertEqual(gemm_sift.grows_with_precision(recalls(*rows[1:])), shapes.NOT_MEASURED)
+
+    def test_what_norms_cost(self) -> None:
+        rows = [("sift", "float, 16-bit", 0.0, 97, 3, 0),
+                ("sift, norms ± 1 %", "float, 16-bit", 0.0, 90, 10, 0),
+                ("sift, norms ± 2 %", "float, 16-bit", 0.0, 80, 20, 0)]
+        self.assertEqual(gemm_sift.norms_cost(recalls(*rows)), shapes.Verdict(
+            True, "as it is 0.9700; rows times 1 ± 1 %: 0.9000; ± 2 %: 0.8000"))
+
+    def test_wrong_ones_that_are_no_ties(self) -> None:
+        found = Measured(recalls=[Recall("sift", "naive", 0, 98, 2, 0, tied=1)])
+        self.assertIs(gemm_sift.ties_alone(found).holds, False)
+        found = Measured(recalls=[Recall("sift", "naive", 0, 98, 2, 0, tied=2)])
+        self.assertIs(gemm_sift.ties_alone(found).holds, True)
+        found = Measured(recalls=[Recall("sift", "naive", 0, 100, 0, 0)])
+        self.assertIsNone(gemm_sift.ties_alone(found).holds)
+
+    def test_small_batches(self) -> None:
+        found = measured(*(line(gemm_sift.BATCHED, seconds, q=1000, n=10, batch=batch)
+                           for batch, seconds in ((100, 1), (500, 2), (1000, 3))))
+        self.assertEqual(gemm_sift.best_batch_is_small(found), shapes.Verdict(
+            True, "100 of up to 1,000; 1,000 takes 3.00 times as long"))
+
+    def test_queues_that_pay(self) -> None:
+        found = measured(*(line(gemm_sift.QUEUED, seconds, q=1000, n=10, batch=10, queues=queues)
+                           for queues, seconds in ((1, 1.2), (2, 1.0), (4, 1.1))))
+        self.assertEqual(gemm_sift.queues_pay(True)(found), shapes.Verdict(
+            True, "2 queues: 1.20 times as fast as one"))
+        self.assertIs(gemm_sift.queues_pay(False)(found).holds, False)
+
+    def test_milliseconds_are_judged_at_its_size_alone(self) -> None:
+        judge = gemm_sift.milliseconds(gemm_sift.SUMS_16, 45_000, 36.53)
+        small = measured(line(gemm_sift.SUMS_16, 0.01, q=6_000, n=6_000, k=2))
+        whole = measured(line(gemm_sift.SUMS_16, 0.01, q=45_000, n=45_000, k=2))
+        self.assertEqual(judge(small), shapes.Verdict(None, "10 ms, 6,000 x 6,000"))
+        self.assertIs(judge(whole).holds, True)
+
+
 DEVICE = {"device": "opencl:0", "name": "A Processor", "driver": "OpenCL 3.0", "units": 2,
           "memory": 2**34, "is_cpu": True}
 
@@ -152,14 +269,16 @@ class Report(unittest.TestCase):
                                      ("1,000", "1,000", "64", "", "500")])
 
     def test_the_thesis_stands_beside(self) -> None:
-        outcome = outcome_of(RECORDED.read_text().splitlines())
-        for number, figure in FIGURES.items():
-            table = stated_table(figure, outcome.figures[number], "opencl:0")
-            self.assertEqual(table[0][1:3], ("stated, of a Tesla V100 SXM2 32 GB, CUDA 12.0",
-                                             "on opencl:0"))
-            self.assertEqual(len(table), 2 + len(figure.stated))
-            for row in table[2:]:
-                self.assertIn(row[3], ("holds", "differs", "not judged"))
+        devices = {"knn-gpu": "Tesla V100 SXM2 32 GB, CUDA 12.0",
+                   "gemm-sift": "GeForce RTX 3060 12 GB"}
+        for name, thesis in command.THESES.items():
+            outcome = recorded_outcome(name)
+            for number, figure in thesis.figures.items():
+                table = stated_table(figure, outcome.figures[number], "opencl:0", thesis.device)
+                self.assertEqual(table[0][1:3], (f"stated, of a {devices[name]}", "on opencl:0"))
+                self.assertEqual(len(table), 2 + len(figure.stated))
+                for row in table[2:]:
+                    self.assertIn(row[3], ("holds", "differs", "not judged"))
 
 
 def program(folder: Path, name: str, *text: str) -> None:
@@ -184,27 +303,59 @@ class Command(unittest.TestCase):
                  "missing": [{"kind": "cuda", "reason": "no plugin"}]}
         program(self.build, "nearfield", json.dumps(found))
 
-    def run_command(self, *arguments: str) -> tuple[int, str, str]:
-        asked = ["bench/reproduce", "knn-gpu", "--build", str(self.build), "--output",
+    def run_command(self, *arguments: str, thesis: str = "knn-gpu") -> tuple[int, str, str]:
+        asked = ["bench/reproduce", thesis, "--build", str(self.build), "--output",
                  str(self.build / "out"), *arguments]
         with (mock.patch("sys.argv", asked), contextlib.redirect_stdout(io.StringIO()) as printed,
               contextlib.redirect_stderr(io.StringIO()) as said):
             code = command.main()
         return code, printed.getvalue(), said.getvalue()
 
-    def test_a_run(self) -> None:
+    def check_run(self, name: str, drawn: set[str]) -> str:
+        thesis = command.THESES[name]
         self.list_devices("cpu", "opencl:0")
-        program(self.build, running.PROGRAM, RECORDED.read_text())
-        code, printed, _ = self.run_command()
+        program(self.build, thesis.program, recorded(name))
+        code, printed, _ = self.run_command("--size", "tiny", thesis=name)
         self.assertEqual(code, 0)
         self.assertIn(NOT_A_GPU, printed.splitlines()[0])
+        self.assertIn("figures mean nothing", printed.splitlines()[1])
+        for figure in thesis.figures.values():
+            self.assertIn(figure.title, printed)
+        written = json.loads((self.build / "out" / "results.json").read_text())
+        self.assertEqual(len(written["lines"]), len(recorded(name).splitlines()))
+        self.assertEqual(written["verdicts"].keys(), thesis.figures.keys())
+        self.assertEqual({path.name for path in (self.build / "out").glob("*.png")},
+                         {f"figure-{number}.png" for number in drawn})
+        return printed
+
+    def test_a_run_of_searches(self) -> None:
+        printed = self.check_run("knn-gpu", set(FIGURES))
         for number in FIGURES:
             self.assertIn(f"Figure {number}: ", printed)
-        written = json.loads((self.build / "out" / "results.json").read_text())
-        self.assertEqual(len(written["lines"]), len(RECORDED.read_text().splitlines()))
-        self.assertEqual(written["verdicts"].keys(), FIGURES.keys())
-        for number in FIGURES:
-            self.assertTrue((self.build / "out" / f"figure-{number}.png").exists())
+
+    def test_a_run_of_matching(self) -> None:
+        self.check_run("gemm-sift", set(gemm_sift.FIGURES) - {"times", "frames"})
+
+    def test_a_figure_of_the_other_thesis(self) -> None:
+        self.list_devices("opencl:0")
+        with self.assertRaises(SystemExit) as ended, contextlib.redirect_stderr(io.StringIO()):
+            self.run_command("--only", "frames")
+        self.assertEqual(ended.exception.code, 2)
+
+    def test_sets_are_named_to_the_program(self) -> None:
+        """Only those that the figures read, and by the options that the program has."""
+        self.list_devices("opencl:0")
+        device = recorded("gemm-sift").splitlines()[0]
+        telling = self.build / gemm_sift.THESIS.program
+        telling.write_text(f"#!/bin/sh\necho \"$@\" > '{self.build}/asked'\necho '{device}'\n")
+        telling.chmod(0o755)
+        with (mock.patch.object(command, "made", lambda name, size, _: Path(f"/{name}-{size}")),
+              mock.patch.object(command.store, "checked_sums")):
+            code, _, _ = self.run_command("--only", "frames", thesis="gemm-sift")
+        self.assertEqual(code, 0)
+        self.assertEqual((self.build / "asked").read_text().split(), [
+            "frames", "--device", "opencl:0", "--size", "quick", "--rounds", "3",
+            "--frames", "/sift-pair-45k-quick"])
 
     def test_cuda_comes_first(self) -> None:
         self.list_devices("cpu", "opencl:0", "opencl:1", "cuda:0")
@@ -214,6 +365,7 @@ class Command(unittest.TestCase):
 
     def test_no_device_says_what_is_needed(self) -> None:
         self.list_devices("cpu")
+        program(self.build, knn_gpu.THESIS.program, "")
         code, _, said = self.run_command()
         self.assertEqual(code, 2)
         self.assertIn("no device to measure on was found", said)
@@ -227,7 +379,7 @@ class Command(unittest.TestCase):
 
     def test_a_program_that_fails(self) -> None:
         self.list_devices("opencl:0")
-        failing = self.build / running.PROGRAM
+        failing = self.build / knn_gpu.THESIS.program
         failing.write_text("#!/bin/sh\nexit 1\n")
         failing.chmod(0o755)
         code, _, said = self.run_command()

@@ -65,6 +65,17 @@ def read_csv(path):
                     for line in lines]
 
 
+def read_all(terminal):
+    """What is left on it once the other end is closed."""
+    text = b""
+    try:
+        while part := os.read(terminal, 1000):
+            text += part
+    except OSError:  # what Linux says when the other end is closed
+        pass
+    return text
+
+
 def float32(value):
     return struct.unpack("<f", struct.pack("<f", value))[0]
 

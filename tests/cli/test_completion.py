@@ -28,6 +28,7 @@ OFFERED = [
     ("nearfield eval --metric co", ["cosine"]),
     ("nearfield pairwise --device o", ["opencl"]),
     ("nearfield tune --effort q", ["quick"]),
+    ("nearfield match --cross-check t", ["tested"]),
     ("nearfield select ", ["b.fbin", "one file.fbin", "q.fbin"]),
 ]
 

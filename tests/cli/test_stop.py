@@ -6,7 +6,7 @@ import struct
 import subprocess
 import unittest
 
-from support import NEARFIELD, CommandLine, write_bin
+from support import NEARFIELD, CommandLine, read_all, write_bin
 
 TWO_SETS = ["--queries", "large.u8bin", "--base", "large.u8bin"]
 ONE_SET = ["--base", "large.u8bin"]
@@ -20,16 +20,6 @@ LONG_SEARCHES = {
     "match": [*TWO_SETS, "--output", "i.ibin"],
     "groundtruth": [*TWO_SETS, "-k", "1", "--output", "truth.bin"],
 }
-
-
-def read_all(terminal):
-    text = b""
-    try:
-        while part := os.read(terminal, 1000):
-            text += part
-    except OSError:  # what Linux says when the other end is closed
-        pass
-    return text
 
 
 class Stop(CommandLine):
@@ -93,7 +83,7 @@ class Stop(CommandLine):
         done = self.run_command("knn", *LONG_SEARCHES["knn"], "--filter", "allowed.ibin",
                                 "--memory-limit", "7999")
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("1000 ids of --filter take 8000 bytes", done.stderr)
+        self.assertIn("1000 ids of --filter take 8 bytes each", done.stderr)
 
 
 if __name__ == "__main__":

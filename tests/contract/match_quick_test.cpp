@@ -165,6 +165,59 @@ TEST_F(Match, OfOneRowThereIsNoSecond) {
   EXPECT_EQ(match(one, other).first.size(), 1U);
 }
 
+// Its square overflows float64: the only row is as far as a second that is not there.
+TEST_F(Match, TheOnlyRowMayBeInfinitelyFar) {
+  Matrix one(DType::f64, 1, 8);
+  Matrix other(DType::f64, 1, 8);
+  const double far = 1e200;
+  const double farther = -1e200;
+  std::memcpy(one.row(0), &far, sizeof(far));
+  std::memcpy(other.row(0), &farther, sizeof(farther));
+  for (const MatchOptions& options : every_way(Metric::euclidean)) {
+    const oracle::PairAnswer want = oracle::match(one, other, options);
+    const bool tested = options.ratio || options.margin || options.max_distance;
+    EXPECT_EQ(want.first.size(), tested ? 0U : 1U);
+    for (const Backend& backend : backends()) {
+      const Pairs found = match(one, other, options, backend.context);
+      EXPECT_EQ(mismatch(found, want, "match"), "") << backend.name;
+      if (!tested) {
+        EXPECT_EQ(found.distances, std::vector<float>{HUGE_VALF});
+      }
+    }
+  }
+}
+
+// The many rows are cut among the threads, in whichever place they are. Of two that are equally
+// near the first counts, also where another thread had the second.
+TEST_F(Match, OfOneRowAgainstManyThreadsDoNotMatter) {
+  const Matrix one = data::make_matrix({data::Kind::gaussian, DType::f32, 1, 8, 1});
+  Matrix many = data::make_matrix({data::Kind::gaussian, DType::f32, 100'000, 8, 2});
+  const auto plant = [&](std::int64_t row) {
+    std::copy_n(one.view().row(0), row_bytes(DType::f32, 8), many.row(row));
+    many.row(row)[0] ^= std::byte{4};
+  };
+  const auto matches = [&](const MatchOptions& options) {
+    std::int64_t found_in_all = 0;
+    for (const auto& [first, second] :
+         {std::pair{one.view(), many.view()}, std::pair{many.view(), one.view()}}) {
+      const oracle::PairAnswer want = oracle::match(first, second, options);
+      found_in_all += std::ssize(want.first);
+      for (const int threads : {1, 2, 7}) {
+        const Pairs found = match(first, second, options, {.threads = threads});
+        EXPECT_EQ(mismatch(found, want, "match"), "") << threads << " threads";
+      }
+    }
+    return found_in_all;
+  };
+  plant(77'777);
+  EXPECT_EQ(matches({.cross_check = CrossCheck::tested}), 2);
+  plant(20'000);
+  EXPECT_EQ(matches({.cross_check = CrossCheck::tested}), 0);
+  // From the side of the many, the one has no second.
+  EXPECT_EQ(matches({.cross_check = CrossCheck::nearest}), 1);
+  EXPECT_EQ(matches({.ratio = {}}), 2);
+}
+
 TEST_F(Match, OptionsThatMeanNothingAreRefused) {
   const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::u8, 5, 8, 1});
   const auto refused = [&](const MatchOptions& options,

@@ -23,6 +23,7 @@ CLEAN = {
     "src/eval/a.cpp": '#include "index/a.hpp"\n#include "core/a.hpp"\n' + "\n" * 598,
     "cli/main.cpp": '#include <CLI/CLI.hpp>\n#include "cli/a.hpp"\n#include <nearfield/a.hpp>\n'
                     'int main() { printf("x"); exit(1); }\n',
+    "src/io/sqlite.cpp": "#include <sqlite3.h>\n",
     "plugins/hdf5/a.cpp": '#include <hdf5.h>\n#include "cli/file_plugin.hpp"\n#include "b.hpp"\n'
                           '#include <nearfield/a.hpp>\n',
     "python/src/a.cpp": '#include <nanobind/nanobind.h>\n#include <nearfield/a.hpp>\n'
@@ -71,6 +72,8 @@ BROKEN = (
     ("public-only", "cli/a.cpp", '#include "plugins/hdf5/a.hpp"', 1),
     ("hdf5", "cli/a.cpp", "#include <hdf5.h>", 1),
     ("hdf5", "src/io/a.cpp", "#include <hdf5/serial/H5public.h>", 1),
+    ("sqlite", "src/io/a.cpp", "#include <sqlite3.h>", 1),
+    ("sqlite", "cli/a.cpp", "#include <sqlite3.h>", 1),
     ("print", "plugins/hdf5/a.cpp", "std::cerr << 1;", 1),
     ("length", "include/nearfield/a.hpp", "\n" * 301, 301),
     ("length", "src/core/a.cpp", "\n" * 601, 601),

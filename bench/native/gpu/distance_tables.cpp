@@ -8,17 +8,19 @@
 namespace nearfield::bench {
 namespace {
 
-gpu::ArrayTile copied(gpu::Device& device, gpu::Queue& queue, MatrixView vectors) {
+// Of values up to 1.
+ProductScale scale_for(std::int64_t cols, ProductKind kind) {
+  return product_scale(1, 1, cols, kind);
+}
+
+}  // namespace
+
+gpu::ArrayTile on_device(gpu::Device& device, gpu::Queue& queue, MatrixView vectors) {
   const std::int64_t stride = row_bytes(vectors.dtype(), vectors.cols());
   gpu::ArrayTile tile{device.allocate(vectors.rows() * stride), stride};
   queue.write(*tile.rows, vectors.row(0), {vectors.rows(), stride, vectors.stride_bytes(), stride});
   queue.wait();
   return tile;
-}
-
-// Of values up to 1.
-ProductScale scale_for(std::int64_t cols, ProductKind kind) {
-  return product_scale(1, 1, cols, kind);
 }
 
 double longest(MatrixView vectors) {
@@ -33,15 +35,13 @@ double longest(MatrixView vectors) {
   return std::sqrt(longest);
 }
 
-}  // namespace
-
 KeyTable::KeyTable(gpu::Device& device, gpu::Queue& queue, MatrixView queries, MatrixView rows)
     : queue_(queue),
       queries_(queries.rows()),
       rows_(rows.rows()),
       step_(Metric::sqeuclidean, rows.cols()),
-      query_tile_(copied(device, queue, queries)),
-      row_tile_(copied(device, queue, rows)),
+      query_tile_(on_device(device, queue, queries)),
+      row_tile_(on_device(device, queue, rows)),
       found_(device.allocate(queries_ * rows_ * static_cast<std::int64_t>(sizeof(double)))) {}
 
 void KeyTable::run() {

@@ -22,6 +22,12 @@ std::vector<Value> read_values(gpu::Queue& queue, const gpu::Buffer& buffer, std
   return values;
 }
 
+// Close to each other.
+gpu::ArrayTile on_device(gpu::Device& device, gpu::Queue& queue, MatrixView vectors);
+
+// The largest norm.
+double longest(MatrixView vectors);
+
 // Keys, as searches order by: float64.
 class KeyTable {
  public:

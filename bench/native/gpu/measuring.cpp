@@ -10,18 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/json.hpp"
-
 namespace nearfield::bench {
 namespace {
 
 using cli::JsonArray;
 using cli::JsonObject;
-
-void print_line(const JsonObject& line) {
-  fmt::print("{}\n", line.text());
-  std::fflush(stdout);  // who reads it shows how far it is
-}
 
 std::string_view to_string(Timed timed) {
   constexpr std::array<std::string_view, 3> kNames = {"kernels", "call", "copy"};
@@ -29,7 +22,11 @@ std::string_view to_string(Timed timed) {
 }
 
 std::string to_string(const Point& point) {
-  return fmt::format("q {}, n {}, d {}, k {}", point.queries, point.rows, point.cols, point.k);
+  std::string text =
+      fmt::format("q {}, n {}, d {}, k {}", point.queries, point.rows, point.cols, point.k);
+  if (point.batch > 0) text += fmt::format(", batches of {}", point.batch);
+  if (point.queues > 0) text += fmt::format(", {} queues", point.queues);
+  return text;
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -58,11 +55,23 @@ Context Measuring::context() const {
   return context;
 }
 
-// Half of either memory: the CPU's answers are made beside it, and the library copies in pieces.
+// Of either: the CPU's answers are made beside it, and the library copies in pieces.
+std::int64_t Measuring::half_of_memory() const {
+  return std::min(device().facts().memory, host_memory()) / 2;
+}
+
+bool Measuring::has_room(std::string_view what, std::int64_t bytes) const {
+  const std::int64_t most = std::min(device().facts().largest_buffer, half_of_memory());
+  if (bytes <= most) return true;
+  note(fmt::format("left out: {}, {} bytes where device and host have room for {}", what, bytes,
+                   most));
+  return false;
+}
+
 std::int64_t Measuring::fitting(std::string_view what, std::int64_t wanted,
                                 std::int64_t in_a_buffer, std::int64_t in_all) {
   const gpu::Facts& facts = device().facts();
-  const std::int64_t memory = std::min(facts.memory, host_memory()) / 2;
+  const std::int64_t memory = half_of_memory();
   std::int64_t taken = wanted;
   while (taken > 1 && (taken > facts.largest_buffer / in_a_buffer || taken > memory / in_all)) {
     taken /= 2;
@@ -100,25 +109,31 @@ void Measuring::measure(const Point& point, const std::function<Contenders()>& m
   }
 }
 
-void Measuring::note(std::string_view text) const {
-  print_line(JsonObject().add("figure", figure_).add("note", text));
+void Measuring::note(std::string_view text) const { print(line().add("note", text)); }
+
+JsonObject Measuring::line() const { return JsonObject().add("figure", figure_); }
+
+void Measuring::print(const JsonObject& line) {
+  fmt::print("{}\n", line.text());
+  std::fflush(stdout);  // who reads it shows how far it is
 }
 
 void Measuring::report(const Point& point, const Contender& contender,
                        const std::vector<double>& rounds) const {
   JsonArray seconds;
   for (const double round : rounds) seconds.add_number(fmt::format("{:.9f}", round));
-  print_line(JsonObject()
-                 .add("figure", figure_)
-                 .add("series", contender.series)
-                 .add("timed", to_string(contender.timed))
-                 .add("q", point.queries)
-                 .add("n", point.rows)
-                 .add("d", point.cols)
-                 .add("k", point.k)
-                 .add("parts", point.parts)
-                 .add("rounds", seconds)
-                 .add("checked", true));
+  print(line()
+            .add("series", contender.series)
+            .add("timed", to_string(contender.timed))
+            .add("q", point.queries)
+            .add("n", point.rows)
+            .add("d", point.cols)
+            .add("k", point.k)
+            .add("parts", point.parts)
+            .add("batch", point.batch)
+            .add("queues", point.queues)
+            .add("rounds", seconds)
+            .add("checked", true));
 }
 
 void fail_check(std::string_view series, std::string_view what) {

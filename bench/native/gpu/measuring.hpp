@@ -12,6 +12,7 @@
 
 #include <nearfield/context.hpp>
 
+#include "cli/json.hpp"
 #include "device/gpu/open.hpp"
 
 namespace nearfield::bench {
@@ -33,6 +34,8 @@ struct Point {
   std::int64_t cols = 0;
   std::int64_t k = 0;
   std::int64_t parts = 0;
+  std::int64_t batch = 0;   // queries of a table
+  std::int64_t queues = 0;  // that work side by side: CUDA's streams
 };
 
 // Kernels: what they read is on the device, and what they find stays there. Call: one of the
@@ -63,6 +66,10 @@ class Measuring {
   std::int64_t fitting(std::string_view what, std::int64_t wanted, std::int64_t in_a_buffer,
                        std::int64_t in_all);
 
+  // Whether the device and the host have the memory for so many bytes in one buffer. False is said,
+  // with what it is for.
+  bool has_room(std::string_view what, std::int64_t bytes) const;
+
   // False once the figure has had its time, which is said: a figure ends with it.
   bool has_time(const Point& next);
 
@@ -71,8 +78,12 @@ class Measuring {
   void measure(const Point& point, const std::function<Contenders()>& make);
 
   void note(std::string_view text) const;
+  // A line of another kind, which says the figure first.
+  cli::JsonObject line() const;
+  static void print(const cli::JsonObject& line);
 
  private:
+  std::int64_t half_of_memory() const;
   void report(const Point& point, const Contender& contender,
               const std::vector<double>& rounds) const;
 

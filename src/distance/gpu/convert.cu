@@ -1,11 +1,8 @@
 // Vectors as the products read them: halves or bytes, padded with zeros to whole tiles, and what is
 // added to every product of each. A block converts a row, of padding too.
-#include "device/gpu/kernel_language.h"
+#include "distance/gpu/stored_float.h"
 
 namespace nearfield::device {
-
-// As DType; distance/gpu/product_step.cpp proves it.
-enum Stored : u32 { kF32 = 1, kF16 = 2, kU8 = 4, kI8 = 5 };
 
 struct Rows {
   NEARFIELD_GLOBAL const u8* bytes;
@@ -26,19 +23,6 @@ NEARFIELD_INLINE Number summed(Number of_this, NEARFIELD_SHARED Number* room) {
   return room[thread()];
 }
 
-NEARFIELD_INLINE float value_of(NEARFIELD_GLOBAL const u8* row, u32 i, u32 stored) {
-  switch (stored) {
-    case kF32:
-      return reinterpret_cast<NEARFIELD_GLOBAL const float*>(row)[i];
-    case kF16:
-      return float_of(reinterpret_cast<NEARFIELD_GLOBAL const f16*>(row)[i]);
-    case kU8:
-      return row[i];
-    default:
-      return static_cast<i8>(row[i]);
-  }
-}
-
 // Two values a word. The norm is that of the values as they were rounded.
 NEARFIELD_INLINE void convert_to_f16(const Rows& from, float scale, float norm_factor,
                                      NEARFIELD_GLOBAL u32* to, u32 to_words,
@@ -52,7 +36,8 @@ NEARFIELD_INLINE void convert_to_f16(const Rows& from, float scale, float norm_f
 #pragma unroll
     for (u32 i = 0; i < 2; ++i) {
       const u32 at = 2 * word + i;
-      const f16 rounded = half_of(at < width ? value_of(values, at, from.stored) * scale : 0.0f);
+      const f16 rounded =
+          half_of(at < width ? stored_float(values, at, from.stored) * scale : 0.0f);
       norm = norm + float_of(rounded) * float_of(rounded);
       halves |= bits_of(rounded) << 16 * i;
     }

@@ -124,6 +124,29 @@ TEST_F(DeviceSearch, IsCutToFitTheMemoryOfTheDevice) {
                      {"at least", "the limit is 1000"});
 }
 
+TEST_F(DeviceSearch, MatchesManyPairsAsTheCpuDoes) {
+  std::vector<Matrix> images;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    images.push_back(data::make_matrix({data::Kind::small_integers, DType::u8, 400, 16, i}));
+  }
+  const MatrixFeatures features(std::vector<MatrixView>(images.begin(), images.end()));
+  const std::vector<ImagePair> pairs = exhaustive_pairs(3);
+  const auto matches_on = [&](const Context& context) {
+    std::vector<std::vector<std::int64_t>> all(2 * pairs.size());
+    match_pairs(
+        features, pairs,
+        [&](std::int64_t pair, const Pairs& matches) {
+          all[2 * static_cast<std::size_t>(pair)] = matches.first;
+          all[2 * static_cast<std::size_t>(pair) + 1] = matches.second;
+        },
+        {.ratio = 1.0}, context);
+    return all;
+  };
+  const auto want = matches_on({});
+  EXPECT_FALSE(want.front().empty());
+  EXPECT_EQ(matches_on(on_test_device()), want);
+}
+
 // Within an infinite radius: more than there is room for at a time.
 TEST_F(DeviceSearch, FindsMoreThanThereIsRoomFor) {
   const Matrix base = data::make_matrix({data::Kind::gaussian, DType::f32, 3000, 5, 2});

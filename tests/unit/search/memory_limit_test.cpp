@@ -360,5 +360,60 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
   EXPECT_GT(refused, 50);
 }
 
+// Read anew each time, as from a file.
+class ImagesOfAFile final : public ImageFeatures {
+ public:
+  explicit ImagesOfAFile(const std::vector<Matrix>& images)
+      : kept_(std::vector<MatrixView>(images.begin(), images.end())) {}
+
+  std::int64_t images() const override { return kept_.images(); }
+  DType dtype() const override { return kept_.dtype(); }
+  std::int64_t cols() const override { return kept_.cols(); }
+  std::int64_t rows(std::int64_t image) const override { return kept_.rows(image); }
+  Matrix read(std::int64_t image) const override { return kept_.read(image); }
+
+ private:
+  MatrixFeatures kept_;
+};
+
+TEST(MemoryLimit, IsKeptByMatchingManyPairs) {
+  int done = 0;
+  int refused = 0;
+  for (const DType dtype : {DType::u8, DType::f32}) {
+    std::vector<Matrix> images;
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      images.push_back(
+          data::make_matrix({data::Kind::gaussian, dtype,
+                             i == 5 ? 3'000 : 300 + 20 * static_cast<std::int64_t>(i), 64, i}));
+    }
+    const ImagesOfAFile features(images);
+    const std::vector<ImagePair> pairs = exhaustive_pairs(12);
+    for (const MatchOptions& options :
+         {MatchOptions{}, MatchOptions{.ratio = {}, .cross_check = CrossCheck::none}}) {
+      const auto run = [&](const Context& context) {
+        match_pairs(
+            features, pairs, [](std::int64_t, const Pairs&) {}, options, context);
+      };
+      run({.threads = 2});  // oneTBB's own memory is there from here on
+      for (const int threads : {1, 2}) {
+        for (const std::int64_t limit : {100'000, 1'500'000, 3'000'000, 6'000'000, 30'000'000}) {
+          const std::int64_t used = measure([&] {
+            try {
+              run({.threads = threads, .memory_limit = limit});
+              ++done;
+            } catch (const Error& error) {
+              EXPECT_EQ(error.code(), ErrorCode::memory_limit) << error.what();
+              ++refused;
+            }
+          });
+          EXPECT_LE(used, limit) << to_string(dtype) << ", " << threads << " threads";
+        }
+      }
+    }
+  }
+  EXPECT_GT(done, 20);  // of 40
+  EXPECT_GE(refused, 8);
+}
+
 }  // namespace
 }  // namespace nearfield

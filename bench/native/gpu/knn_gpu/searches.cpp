@@ -1,4 +1,4 @@
-#include "bench/native/gpu/searches.hpp"
+#include "bench/native/gpu/knn_gpu/searches.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/native/gpu/copies.hpp"
-#include "bench/native/gpu/figures.hpp"
-#include "bench/native/gpu/searches.hpp"
+#include "bench/native/gpu/knn_gpu/copies.hpp"
+#include "bench/native/gpu/knn_gpu/figures.hpp"
+#include "bench/native/gpu/knn_gpu/searches.hpp"
 
 namespace nearfield::bench {
 namespace {

@@ -1,15 +1,11 @@
-"""The figures of the thesis that are measured again, and what its text states of them.
+"""Exact search by GPUs: the figures that are measured again, and what the text states of them.
 
 D. Hanák, Meeting the challenges of k-nearest neighbour search implementation for GPU accelerators,
 Charles University, 2023, chapter 5. What is only drawn there is not stated here. The text leaves
 out most of the axes: the numbers d and k, and n and q where no setting names them, are ours.
 """
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 from reproduction.measured import Timing
 from reproduction.shapes import (
-    Judge,
     below,
     best_by,
     falls,
@@ -18,8 +14,8 @@ from reproduction.shapes import (
     only_said,
     share_of_copy,
 )
+from reproduction.thesis import Figure, Quantity, Stated, Thesis
 
-THESIS_DEVICE = "Tesla V100 SXM2 32 GB, CUDA 12.0"
 THESIS_CPU = "Xeon Gold 5218, 16 cores"
 
 # Series, as the program names them.
@@ -30,27 +26,6 @@ CPU_SEARCH = "cpu, knn"
 FUSED = "knn, fused"
 TWO_STAGES = "f16 + bits"
 TO_DEVICE, TO_HOST = "vectors to the device", "results to the host"
-
-Quantity = Callable[[dict[str, Timing]], float | None]
-
-
-@dataclass(frozen=True)
-class Stated:
-    section: str
-    says: str  # of its device
-    judge: Judge
-
-
-@dataclass(frozen=True)
-class Figure:
-    title: str
-    setting: str  # as the thesis has it
-    here: str     # what is not as there, whatever the size
-    stated: tuple[Stated, ...]
-    x: str        # of the picture: a number of a place
-    panel: str    # a panel for each of these numbers; empty: one
-    in_milliseconds: bool = False
-    derived: dict[str, Quantity] = field(default_factory=dict)  # drawn instead, where there are
 
 
 def speed_up(series: str) -> Quantity:
@@ -173,3 +148,8 @@ FIGURES = {
         derived={"kernels over transfers": to_transfer(TWO_STAGES),
                  "knn over transfers": to_transfer("knn")}),
 }
+
+THESIS = Thesis(
+    "D. Hanák, Meeting the challenges of k-nearest neighbour search implementation for GPU "
+    "accelerators, Charles University, 2023",
+    "Tesla V100 SXM2 32 GB, CUDA 12.0", "measure_knn_gpu", FIGURES)

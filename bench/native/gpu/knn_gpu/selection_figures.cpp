@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/native/gpu/figures.hpp"
+#include "bench/native/gpu/knn_gpu/figures.hpp"
 #include "bench/native/gpu/selection_runs.hpp"
 #include "select/gpu/bits_selector.hpp"
 

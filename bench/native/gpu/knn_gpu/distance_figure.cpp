@@ -8,7 +8,7 @@
 #include <nearfield/pairwise.hpp>
 
 #include "bench/native/gpu/distance_tables.hpp"
-#include "bench/native/gpu/figures.hpp"
+#include "bench/native/gpu/knn_gpu/figures.hpp"
 #include "bench/native/gpu/uniform.hpp"
 
 namespace nearfield::bench {

@@ -1,4 +1,4 @@
-#include "bench/native/gpu/copies.hpp"
+#include "bench/native/gpu/knn_gpu/copies.hpp"
 
 #include <cstddef>
 #include <cstring>

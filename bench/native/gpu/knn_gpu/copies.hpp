@@ -1,8 +1,8 @@
 // What a search copies between host and device, and nothing else.
 #pragma once
 
+#include "bench/native/gpu/knn_gpu/searches.hpp"
 #include "bench/native/gpu/measuring.hpp"
-#include "bench/native/gpu/searches.hpp"
 
 namespace nearfield::bench {
 
