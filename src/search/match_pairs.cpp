@@ -26,7 +26,12 @@ constexpr std::int64_t kMostFoundBytes = std::int64_t{1} << 25;  // of matches u
 // thread alone would take more than 50 ms, and who waits for the last of them as long. 16,384
 // squared.
 constexpr std::int64_t kLargePair = std::int64_t{1} << 28;
-constexpr std::int64_t kWaveOfAThread = 4 * kLargePair;
+
+// What a thread has of a wave, in pairs of descriptors. Waves begin small and double until they
+// take a while, whatever the machine: they are waited for, but what is matched is to be taken soon.
+constexpr std::int64_t kFirstWaveOfAThread = std::int64_t{1} << 22;
+constexpr std::int64_t kMostWaveOfAThread = 4 * kLargePair;
+constexpr double kWaveSeconds = 0.2;
 
 // How a limit is shared, after what is taken whatever is kept.
 struct Shares {
@@ -71,7 +76,11 @@ class PairMatcher {
       for (std::size_t first = 0; first < block.size();) {
         const std::size_t end = end_of_wave(block, first);
         const Wave wave = block.subspan(first, end - first);
+        const double begin = monitor_.seconds();
         take_wave(wave, matches_of(wave), take);
+        if (monitor_.seconds() - begin < kWaveSeconds) {
+          wave_of_a_thread_ = std::min(2 * wave_of_a_thread_, kMostWaveOfAThread);
+        }
         first = end;
       }
     }
@@ -171,11 +180,11 @@ class PairMatcher {
     images_.keep(images, makers(), monitor_);
   }
 
-  // As many pairs as their matches have room for and threads have work for some tenths of a second:
-  // what is matched is taken soon. At least one, and a large one alone.
+  // As many pairs as their matches have room for and threads are to have work for. At least one,
+  // and a large one alone.
   std::size_t end_of_wave(Wave block, std::size_t first) const {
     std::int64_t room = shares_.found;
-    std::int64_t work = kWaveOfAThread * threads_;
+    std::int64_t work = wave_of_a_thread_ * threads_;
     std::size_t end = first;
     for (; end < block.size(); ++end) {
       const std::int64_t size = descriptor_pairs(pair(block[end]));
@@ -309,6 +318,7 @@ class PairMatcher {
   ReadyImages images_;
   const Shares shares_;
   Monitor monitor_;
+  std::int64_t wave_of_a_thread_ = kFirstWaveOfAThread;
   MatchPairsStats stats_;
 };
 
