@@ -218,13 +218,7 @@ class PairMatcher {
     }
     const int side_by_side = by_one.empty() ? 0 : workers(wave, by_one);
     if (side_by_side < 2) by_all.insert(by_all.end(), by_one.begin(), by_one.end());
-    if (side_by_side >= 2) {
-      run_tasks(static_cast<std::int64_t>(by_one.size()), side_by_side,
-                [&](std::int64_t task, int) {
-                  const std::size_t i = by_one[static_cast<std::size_t>(task)];
-                  found[i] = match_beside_others(pair(wave[i]));
-                });
-    }
+    if (side_by_side >= 2) match_side_by_side(wave, by_one, side_by_side, found);
     for (const std::size_t i : by_all) found[i] = match_by_all(pair(wave[i]));
     return found;
   }
