@@ -82,14 +82,6 @@ std::vector<ImagePair> sequential_by_name(const ColmapDatabase& database, std::i
   return pairs;
 }
 
-// Images have ids below 2^31, so that no product here is too large.
-std::int64_t count_exhaustive(std::int64_t images) { return images * (images - 1) / 2; }
-
-std::int64_t count_sequential(std::int64_t images, std::int64_t overlap) {
-  const std::int64_t most = std::min(overlap, std::max<std::int64_t>(images - 1, 0));
-  return images * most - most * (most + 1) / 2;  // the last have fewer that follow
-}
-
 // Counted before they are made: a database of 20 MB may have a million images, whose pairs take 8
 // TB. Only of a list it is known when it was read.
 std::vector<ImagePair> chosen_pairs(const ColmapArguments& args, const ColmapDatabase& database,
@@ -100,12 +92,12 @@ std::vector<ImagePair> chosen_pairs(const ColmapArguments& args, const ColmapDat
                        kPairsOfImages, kFewerPairs);
   };
   if (args.pairs == "exhaustive") {
-    check_fits(count_exhaustive(images));
+    check_fits(count_sequential_pairs(images, images));
     return exhaustive_pairs(images);
   }
   if (args.pairs == "sequential") {
     const std::int64_t overlap = args.overlap.value_or(kUsualOverlap);
-    check_fits(count_sequential(images, overlap));
+    check_fits(count_sequential_pairs(images, overlap));
     return sequential_by_name(database, overlap);
   }
   std::vector<ImagePair> listed = read_image_pairs(args.pairs, database);

@@ -61,4 +61,7 @@ std::vector<ImagePair> exhaustive_pairs(std::int64_t images);
 // Every image with the `overlap` that follow it: frames of a video.
 std::vector<ImagePair> sequential_pairs(std::int64_t images, std::int64_t overlap);
 
+// How many these are, 16 bytes each: exhaustive_pairs has as many as an overlap of all images.
+std::int64_t count_sequential_pairs(std::int64_t images, std::int64_t overlap);
+
 }  // namespace nearfield

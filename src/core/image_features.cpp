@@ -34,25 +34,29 @@ std::vector<ImagePair> exhaustive_pairs(std::int64_t images) {
 }
 
 std::vector<ImagePair> sequential_pairs(std::int64_t images, std::int64_t overlap) {
-  if (images < 0 || overlap < 0) {
-    fail(ErrorCode::invalid_argument, "images and overlap must be 0 or more, got {} and {}", images,
-         overlap);
-  }
-  const std::int64_t most = std::min(overlap, std::max<std::int64_t>(images - 1, 0));
-  // The last `most` images have one less each.
-  const std::int64_t count = checked_mul(images, most, "pairs of images") - most * (most + 1) / 2;
+  const std::int64_t count = count_sequential_pairs(images, overlap);
   return with_memory_errors(
       fmt::format("a list of {} pairs of images: name fewer of them", count), [&] {
         std::vector<ImagePair> pairs;
         pairs.reserve(static_cast<std::size_t>(count));
         for (std::int64_t first = 0; first < images; ++first) {
-          const std::int64_t end = first + 1 + std::min(most, images - first - 1);
+          const std::int64_t end = first + 1 + std::min(overlap, images - first - 1);
           for (std::int64_t second = first + 1; second < end; ++second) {
             pairs.push_back({first, second});
           }
         }
         return pairs;
       });
+}
+
+std::int64_t count_sequential_pairs(std::int64_t images, std::int64_t overlap) {
+  if (images < 0 || overlap < 0) {
+    fail(ErrorCode::invalid_argument, "images and overlap must be 0 or more, got {} and {}", images,
+         overlap);
+  }
+  const std::int64_t most = std::min(overlap, std::max<std::int64_t>(images - 1, 0));
+  // The last `most` images have one less each.
+  return checked_mul(images, most, "pairs of images") - most * (most + 1) / 2;
 }
 
 }  // namespace nearfield

@@ -292,6 +292,9 @@ TEST(PairsOfImages, AreListed) {
   EXPECT_EQ(exhaustive_pairs(3), (std::vector<ImagePair>{{0, 1}, {0, 2}, {1, 2}}));
   EXPECT_EQ(sequential_pairs(4, 2),
             (std::vector<ImagePair>{{0, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 3}}));
+  for (const std::int64_t overlap : {0, 1, 3, 9}) {
+    EXPECT_EQ(count_sequential_pairs(5, overlap), std::ssize(sequential_pairs(5, overlap)));
+  }
   EXPECT_TRUE(exhaustive_pairs(1).empty());
   EXPECT_TRUE(sequential_pairs(5, 0).empty());
   expect_error([] { sequential_pairs(5, -1); }, ErrorCode::invalid_argument, {"-1"});
