@@ -13,6 +13,7 @@
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 #include <nearfield/results.hpp>
+#include <nearfield/rows.hpp>
 
 namespace nearfield {
 
@@ -53,10 +54,11 @@ struct IndexStats {
   std::int64_t mapped = 0;  // of these, in a file
 };
 
-// Vectors of an index that lie behind each other, for other uses than its searches: some of it, as
-// it was when it was asked for.
+// Vectors of an index, for other uses than its searches: some of it, as it was when it was asked
+// for. Bytes that are kept in the layout of the tile kernels alone are not in_memory(): they are
+// read.
 struct IndexPart {
-  MatrixView rows;
+  std::shared_ptr<const RowSource> rows;
   std::span<const std::int64_t> ids;    // of each row
   std::span<const std::uint64_t> live;  // a bit for each row, as RowFilter::bitset; empty: all
   std::shared_ptr<const void> kept;     // keeps what the others look at

@@ -34,6 +34,10 @@ class FilterMaker {
   virtual void take_queries(const Piece& queries, const Piece& rows, int threads,
                             Monitor& monitor) = 0;
 
+  // Whether it, or who verifies what it finds, looks at rows at all. Those it takes have no values
+  // otherwise.
+  virtual bool reads_rows() const { return true; }
+
   virtual TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) = 0;
 
   // Rows that are likely to be taken next, and stay where they are until then: they may be brought

@@ -1,7 +1,6 @@
 #include <nearfield/index.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -17,6 +16,7 @@
 #include "index/parts.hpp"
 #include "io/tensor_file.hpp"
 #include "search/check_rows.hpp"
+#include "search/tiled_rows.hpp"
 
 namespace nearfield {
 namespace {
@@ -458,23 +458,42 @@ std::vector<std::string> Index::keys_of(std::span<const std::int64_t> ids) const
 Matrix Index::get(std::span<const std::int64_t> ids) const {
   // Rows stay where they are while their part is kept: only finding them needs the state.
   std::vector<std::shared_ptr<const Part>> kept;
-  std::vector<const std::byte*> found;
+  std::vector<Place> found;
   {
     const auto lock = impl_->read();
     for (std::size_t i = 0; i < impl_->parts.size(); ++i) kept.push_back(impl_->parts.part(i));
     for (const std::int64_t id : ids) {
       const auto place = impl_->parts.find(id);
       if (!place) fail(ErrorCode::invalid_argument, "the id {} is not in the index", id);
-      found.push_back(impl_->parts.row(*place));
+      found.push_back(*place);
     }
   }
   Matrix rows(impl_->spec.dtype, std::ssize(ids), impl_->spec.cols);
-  const auto bytes = static_cast<std::size_t>(row_bytes(rows.dtype(), rows.cols()));
   for (std::size_t i = 0; i < found.size(); ++i) {
-    std::memcpy(rows.row(static_cast<std::int64_t>(i)), found[i], bytes);
+    kept[found[i].part]->read(found[i].row, 1, rows, static_cast<std::int64_t>(i));
   }
   return rows;
 }
+
+namespace {
+
+// Keeps the part.
+std::shared_ptr<const RowSource> rows_of(const std::shared_ptr<const PartView>& view) {
+  const auto keeping = [&](auto rows) {
+    using Rows = decltype(rows);
+    struct Kept {
+      std::shared_ptr<const PartView> view;
+      Rows rows;
+    };
+    const auto kept = std::make_shared<const Kept>(Kept{view, std::move(rows)});
+    return std::shared_ptr<const RowSource>(kept, &kept->rows);
+  };
+  const PackedBytes* const tiles = view->part->tiles();
+  if (tiles == nullptr) return keeping(MatrixRows(view->rows()));
+  return keeping(TiledRows(*tiles, {0, view->count}, nullptr));
+}
+
+}  // namespace
 
 std::vector<IndexPart> Index::parts() const {
   std::vector<IndexPart> parts;
@@ -482,7 +501,7 @@ std::vector<IndexPart> Index::parts() const {
   for (const PartView& view : impl_->views()) {
     const auto kept = std::make_shared<const PartView>(view);
     parts.push_back(
-        {.rows = kept->rows(),
+        {.rows = rows_of(kept),
          .ids = kept->ids(),
          .live = kept->live != nullptr ? std::span(*kept->live) : std::span<const std::uint64_t>(),
          .kept = kept});

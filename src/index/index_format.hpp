@@ -27,6 +27,9 @@ inline constexpr const char* kNextId = "next_id";
 inline constexpr const char* kStep = "packed.step";
 inline constexpr const char* kRotated = "packed.rotated";  // "1" or "0"
 
+// Features.
+inline constexpr const char* kPackedRows = "packed_rows";  // there are no rows beside packed.values
+
 // Tensors.
 inline constexpr const char* kRows = "rows";
 inline constexpr const char* kIds = "ids";

@@ -32,8 +32,7 @@ class Opening {
     const std::int64_t rows = read_rows();
     Part::Stored stored;
     stored.file = file_;
-    const auto values_of_rows = bytes(kRows, tensor_type(spec.dtype), {rows, tensor_cols(spec)});
-    stored.rows = MatrixView(values_of_rows.data(), spec.dtype, rows, spec.cols);
+    stored.rows = read_vectors(spec, rows);
     stored.ids = values<std::int64_t>(kIds, TensorType::i64, {rows});
     stored.table = values<std::uint32_t>(kIdTable, TensorType::u32, {read_slots(kIdTable, rows)});
     if (has_not_finite(spec.dtype)) {
@@ -69,7 +68,8 @@ class Opening {
            "Nearfield",
            file_->path(), version, kVersion);
     }
-    if (const std::string& features = file_->metadata(kFeatures); !features.empty()) {
+    const std::string& features = file_->metadata(kFeatures);
+    if (!features.empty() && features != kPackedRows) {
       fail(ErrorCode::unsupported,
            "{}: needs {}, which is not known here: open it with a newer "
            "Nearfield",
@@ -121,6 +121,20 @@ class Opening {
       reject("has {} ids, and the limit is {}", rows, kMostPartRows);
     }
     return rows;
+  }
+
+  // Of files whose packed values are not all there is.
+  MatrixView read_vectors(const IndexSpec& spec, std::int64_t rows) const {
+    if (file_->metadata(kFeatures).empty()) {
+      const auto values = bytes(kRows, tensor_type(spec.dtype), {rows, tensor_cols(spec)});
+      return {values.data(), spec.dtype, rows, spec.cols};
+    }
+    if (!keeps_tiles_alone(spec)) {
+      reject("says '{}', and {} of {} has rows beside them", kPackedRows, to_string(spec.metric),
+             to_string(spec.dtype));
+    }
+    file_->tensor(kValues);  // or it says what is not there
+    return {};
   }
 
   std::int64_t read_slots(const char* name, std::int64_t rows) const {

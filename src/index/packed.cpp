@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::int64_t kWordRows = 64;
 
+// Of bytes that meet bytes.
+BaseRounding lossless_rounding(MetricSpec metric, DType dtype, std::int64_t cols, Isa isa) {
+  return *choose_rounding(metric, dtype, dtype, cols, isa);
+}
+
 }  // namespace
 
 bool should_pack(std::int64_t rows, std::int64_t packed) {
@@ -26,7 +31,7 @@ SharedPacked pack(MatrixView rows, MetricSpec metric, const Context& context) {
 }
 
 std::int64_t pack_bytes(const IndexSpec& spec, std::int64_t rows, int threads) {
-  const bool packed = rows >= index_tuning().least_packed_rows &&
+  const bool packed = rows >= index_tuning().least_packed_rows && !keeps_tiles_alone(spec) &&
                       choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, isa_of({}));
   return packed ? prepared_bytes(rows, spec.cols, threads) : 0;
 }
@@ -38,6 +43,25 @@ SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows) {
   RoundedRows rounded(rounding, tile_kernel(isa).form, rows, stored.tensors);
   return std::make_shared<const PreparedBase>(
       PreparedBase{stored.metric, isa, std::move(rounding), std::move(rounded)});
+}
+
+bool keeps_tiles_alone(const IndexSpec& spec) {
+  const auto rounding =
+      choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, Isa::scalar);
+  return rounding && rounding->lossless;
+}
+
+PackedBytes packed_bytes(const IndexSpec& spec, std::int64_t capacity) {
+  const Isa isa = isa_of({});
+  return {lossless_rounding(spec.metric, spec.dtype, spec.cols, isa), tile_kernel(isa).form,
+          capacity};
+}
+
+SharedPacked packed_first(const PackedBytes& bytes, MetricSpec metric, std::int64_t rows, Isa isa) {
+  BaseRounding rounding = lossless_rounding(metric, bytes.dtype(), bytes.cols(), isa);
+  RoundedRows first = bytes.first(rows, rounding, tile_kernel(isa).form);
+  return std::make_shared<const PreparedBase>(
+      PreparedBase{metric, isa, std::move(rounding), std::move(first)});
 }
 
 std::int64_t bytes_of(const RoundedTensors& tensors) {

@@ -7,6 +7,7 @@
 #include <nearfield/context.hpp>
 #include <nearfield/index.hpp>
 
+#include "filter/rounded/packed_bytes.hpp"
 #include "search/prepared_base.hpp"
 
 namespace nearfield {
@@ -33,6 +34,14 @@ SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows);
 // Whether so many rows, of which so many are packed, should be packed anew: the others are searched
 // as they are, a search of their own.
 bool should_pack(std::int64_t rows, std::int64_t packed);
+
+// Whether vectors are kept in the layout of the tile kernels alone: bytes under a metric that loses
+// nothing there.
+bool keeps_tiles_alone(const IndexSpec& spec);
+PackedBytes packed_bytes(const IndexSpec& spec, std::int64_t capacity);
+
+// The first of them, for a search on that ISA. Looks at the bytes, which must outlive it.
+SharedPacked packed_first(const PackedBytes& bytes, MetricSpec metric, std::int64_t rows, Isa isa);
 
 // What they take beside the rows.
 std::int64_t bytes_of(const RoundedTensors& tensors);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -97,8 +96,7 @@ void Packing::for_each_piece(const Use& use) const {
   for_each_run(parts_, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end;) {
       const std::int64_t count = std::min(end - row, most - filled);
-      std::memcpy(rows.row(filled), view.rows().row(row),
-                  static_cast<std::size_t>(count * row_size));
+      view.part->read(row, count, rows, filled);
       filled += count;
       row += count;
       if (filled == most) end_piece();

@@ -14,30 +14,49 @@ bool has_not_finite(DType dtype) {
   return dtype == DType::f64 || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
 }
 
+namespace {
+
+std::int64_t bytes_of_rows(const IndexSpec& spec, std::int64_t capacity) {
+  if (keeps_tiles_alone(spec)) return 0;
+  return checked_mul(capacity, row_bytes(spec.dtype, spec.cols), "bytes of the rows");
+}
+
+}  // namespace
+
 Part::Part(const IndexSpec& spec, std::int64_t capacity)
-    : own_rows_(checked_mul(capacity, row_bytes(spec.dtype, spec.cols), "bytes of the rows")),
+    : own_rows_(bytes_of_rows(spec, capacity)),
       own_ids_(capacity),
       own_table_(static_cast<std::size_t>(id_table_size(capacity))),
       own_not_finite_(has_not_finite(spec.dtype) ? words_of_rows(capacity) : 0),
-      rows_(own_rows_.data(), spec.dtype, capacity, spec.cols),
       ids_(own_ids_.data(), static_cast<std::size_t>(capacity)),
       table_(own_table_) {
+  if (keeps_tiles_alone(spec)) {
+    tiles_.emplace(packed_bytes(spec, capacity));
+  } else {
+    rows_ = MatrixView(own_rows_.data(), spec.dtype, capacity, spec.cols);
+  }
   if (spec.keys) keys_.emplace(capacity);
 }
 
 std::int64_t Part::bytes_for(const IndexSpec& spec, std::int64_t capacity) {
   const std::int64_t not_finite = has_not_finite(spec.dtype) ? 8 * divide_up(capacity, 64) : 0;
-  return capacity * (row_bytes(spec.dtype, spec.cols) + 8) + 4 * id_table_size(capacity) +
-         not_finite + (spec.keys ? KeyColumn::bytes_for(capacity) : 0);
+  const std::int64_t rows = keeps_tiles_alone(spec) ? PackedBytes::bytes_for(spec.cols, capacity)
+                                                    : bytes_of_rows(spec, capacity);
+  return rows + 8 * capacity + 4 * id_table_size(capacity) + not_finite +
+         (spec.keys ? KeyColumn::bytes_for(capacity) : 0);
 }
 
 Part::Part(Stored stored)
     : file_(std::move(stored.file)),
       stored_(std::move(stored.packed)),
-      rows_(stored.rows),
       ids_(stored.ids),
       table_(stored.table),
       not_finite_(stored.not_finite) {
+  if (stored_ && stored_->rounding.lossless) {
+    tiles_.emplace(stored_->rounding, capacity(), stored_->tensors);
+  } else {
+    rows_ = stored.rows;
+  }
   if (stored.keys) keys_.emplace(*stored.keys);
 }
 
@@ -54,12 +73,15 @@ std::uint64_t Part::not_finite(std::size_t word, std::int64_t count) const {
 
 SharedPacked Part::stored_packed() const {
   if (!stored_) return nullptr;
-  std::call_once(packed_once_, [&] { packed_ = packed_of_file(*stored_, rows_.rows()); });
+  std::call_once(packed_once_, [&] { packed_ = packed_of_file(*stored_, capacity()); });
   return packed_;
 }
 
 std::int64_t Part::bytes() const {
-  return rows_.rows() * rows_.stride_bytes() + static_cast<std::int64_t>(ids_.size_bytes()) +
+  const std::int64_t own_tiles =
+      tiles_ && !stored_ ? PackedBytes::bytes_for(tiles_->cols(), capacity()) : 0;
+  return own_tiles + rows_.rows() * rows_.stride_bytes() +
+         static_cast<std::int64_t>(ids_.size_bytes()) +
          static_cast<std::int64_t>(table_.size_bytes()) + (keys_ ? keys_->bytes() : 0) +
          (stored_ ? bytes_of(stored_->tensors) : 0);
 }
@@ -87,9 +109,30 @@ std::string_view Part::key(std::int64_t row) const {
   return of_file([&] { return keys_->key(row); });
 }
 
+void Part::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const {
+  if (!tiles_) {
+    const std::int64_t bytes = count * rows_.stride_bytes();
+    if (bytes > 0) std::memcpy(into.row(at), rows_.row(first), static_cast<std::size_t>(bytes));
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) tiles_->take(first + i, into.row(at + i));
+}
+
+SharedPacked PartView::packed_for(MetricSpec metric, Isa isa) const {
+  const SharedPacked made = packed != nullptr ? packed : part->stored_packed();
+  if (made != nullptr && made->isa == isa) return made;
+  const PackedBytes* const tiles = part->tiles();
+  const std::int64_t rows = tiles != nullptr ? tiles->searchable(count) : 0;
+  return rows > 0 ? packed_first(*tiles, metric, rows, isa) : nullptr;
+}
+
 void Part::put(std::int64_t row, const std::byte* values, std::int64_t id, std::string_view key) {
-  const auto bytes = static_cast<std::size_t>(row_bytes(rows_.dtype(), rows_.cols()));
-  if (bytes > 0) std::memcpy(own_rows_.data() + row * rows_.stride_bytes(), values, bytes);
+  if (tiles_) {
+    tiles_->put(row, values);
+  } else {
+    const std::int64_t bytes = rows_.stride_bytes();
+    std::memcpy(own_rows_.data() + row * bytes, values, static_cast<std::size_t>(bytes));
+  }
   own_ids_[row] = id;
   if (keys_) keys_->put(row, key);
   if (own_not_finite_.empty()) return;

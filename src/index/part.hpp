@@ -39,7 +39,7 @@ class Part {
   // What a file holds.
   struct Stored {
     std::shared_ptr<const TensorFile> file;
-    MatrixView rows;
+    MatrixView rows;  // of no use where what is packed holds the same
     std::span<const std::int64_t> ids;
     std::span<const std::uint32_t> table;
     std::span<const std::uint64_t> not_finite;  // of types that have such values
@@ -54,7 +54,7 @@ class Part {
   // What one in memory takes, beside keys that are longer than a std::string holds.
   static std::int64_t bytes_for(const IndexSpec& spec, std::int64_t capacity);
 
-  std::int64_t capacity() const { return rows_.rows(); }
+  std::int64_t capacity() const { return std::ssize(ids_); }
   bool mapped() const { return file_ != nullptr; }
   const TensorFile& file() const { return *file_; }
   std::int64_t bytes() const;
@@ -64,7 +64,12 @@ class Part {
   // What the file holds of all its rows, made ready when it is first asked for; null if nothing.
   SharedPacked stored_packed() const;
 
+  // The vectors, where they lie behind each other as they were given; else they are in tiles alone.
+  const PackedBytes* tiles() const { return tiles_ ? &*tiles_ : nullptr; }
   MatrixView rows(std::int64_t count) const { return rows_.slice(0, count); }
+  // Copies some of them, wherever they are, to rows [at, at + count) of a dense matrix.
+  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const;
+
   std::span<const std::int64_t> ids(std::int64_t count) const {
     return ids_.first(static_cast<std::size_t>(count));
   }
@@ -88,6 +93,7 @@ class Part {
   template <class Look>
   auto of_file(const Look& look) const;
 
+  std::optional<PackedBytes> tiles_;
   AlignedArray<std::byte> own_rows_;  // untouched beyond the last row: takes memory as it fills
   AlignedArray<std::int64_t> own_ids_;
   std::vector<std::uint32_t> own_table_;
@@ -115,8 +121,8 @@ struct PartView {
   std::shared_ptr<const RowBits> live;  // null: all
   SharedPacked packed = nullptr;        // of the first rows, if not of a file
 
-  // Of the first of its rows.
-  SharedPacked packed_rows() const { return packed != nullptr ? packed : part->stored_packed(); }
+  // Of the first of its rows, for searches on that ISA; null if there is nothing of the kind.
+  SharedPacked packed_for(MetricSpec metric, Isa isa) const;
   bool lives(std::int64_t row) const { return live == nullptr || bit_of(*live, row); }
   MatrixView rows() const { return part->rows(count); }
   std::span<const std::int64_t> ids() const { return part->ids(count); }

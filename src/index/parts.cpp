@@ -95,11 +95,6 @@ std::int64_t Parts::id(Place place) const {
   return held.part->ids(held.count)[static_cast<std::size_t>(place.row)];
 }
 
-const std::byte* Parts::row(Place place) const {
-  const Held& held = parts_[place.part];
-  return held.part->rows(held.count).row(place.row);
-}
-
 std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capacity,
                                   const Monitor& monitor) const {
   if (capacity > kMostPartRows) {
@@ -108,8 +103,8 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
   }
   auto copy = std::make_shared<Part>(spec_, capacity);
   std::int64_t to = 0;
+  Matrix vector(spec_.dtype, 1, spec_.cols);
   for (const Held& held : parts) {
-    const MatrixView rows = held.part->rows(held.count);
     const std::span<const std::int64_t> ids = held.part->ids(held.count);
     for (std::int64_t row = 0; row < held.count; ++row) {
       if (row % kRowsPerCheck == 0) monitor.check();
@@ -117,7 +112,8 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
       if (to == capacity) {
         fail(ErrorCode::corrupt_file, "there are more vectors than ids: a file was changed");
       }
-      copy->put(to, rows.row(row), ids[static_cast<std::size_t>(row)],
+      held.part->read(row, 1, vector, 0);
+      copy->put(to, vector.row(0), ids[static_cast<std::size_t>(row)],
                 spec_.keys ? held.part->key(row) : std::string_view());
       copy->enter(to++);
     }
@@ -142,7 +138,7 @@ Parts::Growth Parts::growth_for(std::int64_t rows) const {
     growth.capacity = std::min(capacity, kMostPartRows);
   }
   const std::int64_t packed = growth.packed != nullptr ? growth.packed->rows.count() : 0;
-  growth.packs = should_pack(growth.begin + rows, packed);
+  growth.packs = !keeps_tiles_alone(spec_) && should_pack(growth.begin + rows, packed);
   return growth;
 }
 
@@ -249,7 +245,9 @@ Appended Parts::gathered(const Context& context) const {
   if (context.memory_limit) check_gathering(context);
   const Monitor monitor(context, live_);
   Appended all{.part = copy(parts_, live_, monitor), .end = live_};
-  all.packed = pack(all.part->rows(live_), spec_.metric, for_packing(context));
+  if (!keeps_tiles_alone(spec_)) {
+    all.packed = pack(all.part->rows(live_), spec_.metric, for_packing(context));
+  }
   return all;
 }
 

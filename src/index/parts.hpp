@@ -64,7 +64,6 @@ class Parts {
   std::optional<Place> find(std::string_view key) const { return find_row_of(key); }
   std::int64_t id(Place place) const;
   std::string_view key(Place place) const { return parts_[place.part].part->key(place.row); }
-  const std::byte* row(Place place) const;
 
   // Writes rows behind the last. One writer at a time.
   Appended append(const NewRows& rows, const Context& context) const;

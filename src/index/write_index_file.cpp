@@ -140,10 +140,13 @@ void write_index_file(OutputFile& out, const IndexHead& head, std::span<const Pa
   const auto packing = Packing::of(head.spec, parts, resolve_threads(context.threads), preparing);
   const IndexSpec& spec = head.spec;
   std::vector<TensorToWrite> tensors;
-  tensors.push_back(
-      {kRows, tensor_type(spec.dtype), {rows, tensor_cols(spec)}, [&](const TakeBytes& take) {
-         give_rows(parts, take);
-       }});
+  const bool packed_alone = keeps_tiles_alone(spec);
+  if (!packed_alone) {
+    tensors.push_back(
+        {kRows, tensor_type(spec.dtype), {rows, tensor_cols(spec)}, [&](const TakeBytes& take) {
+           give_rows(parts, take);
+         }});
+  }
   tensors.push_back(tensor_in_memory(kIds, TensorType::i64, {rows}, std::as_bytes(std::span(ids))));
   tensors.push_back(tensor_in_memory(kIdTable, TensorType::u32, {std::ssize(table)},
                                      std::as_bytes(std::span(table))));
@@ -157,7 +160,7 @@ void write_index_file(OutputFile& out, const IndexHead& head, std::span<const Pa
   if (spec.keys) keys.emplace(parts, rows, preparing).add_to(tensors);
   std::map<std::string, std::string> metadata{{kFormat, std::string(kName)},
                                               {kFormatVersion, fmt::format("{}", kVersion)},
-                                              {kFeatures, ""},
+                                              {kFeatures, packed_alone ? kPackedRows : ""},
                                               {kFamily, spec.family},
                                               {kFamilyVersion, fmt::format("{}", kVersion)},
                                               {kMetric, to_string(spec.metric)},

@@ -98,8 +98,11 @@ SearchShape bit_tile_shape(const SearchShape& every_row, const BitTuning& tuning
   return shape;
 }
 
-// Of a base that is prepared: nothing is made of it.
-SearchShape kept_shape(SearchShape shape, const TileKernel& kernel, const TileTuning& tuning) {
+// Of a base that is prepared: nothing is made of it, and where nothing was lost, none of it is
+// read.
+SearchShape kept_shape(SearchShape shape, const PreparedBase& prepared, const TileKernel& kernel,
+                       const TileTuning& tuning) {
+  if (prepared.rounding.lossless) shape.base_buffer_bytes = 0;
   shape.tiles = rounded_blocks(shape, kernel, tuning);
   shape.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
   shape.fixed_bytes +=
@@ -160,7 +163,7 @@ class FilterChoice {
   // Empty if it is of no use: bytes kept as they are serve queries of the same bytes alone.
   std::unique_ptr<FilterMaker> kept(const PreparedBase& prepared) {
     if (prepared.rounding.lossless && input_.queries.dtype() != input_.base.dtype()) return nullptr;
-    if (!takes(kept_shape(shape_, tile_kernel(isa_), tuning_.tiles), 1)) return nullptr;
+    if (!takes(kept_shape(shape_, prepared, tile_kernel(isa_), tuning_.tiles), 1)) return nullptr;
     BaseRounding rounding = prepared.rounding;
     rounding.queries = input_.queries.dtype();
     return std::make_unique<RoundedFilterMaker>(std::move(rounding), tile_kernel(isa_),

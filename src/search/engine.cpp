@@ -10,6 +10,7 @@
 #include "search/check_rows.hpp"
 #include "search/choose_device.hpp"
 #include "search/matrix_verifier.hpp"
+#include "search/prepared_base.hpp"
 #include "search/value_cost.hpp"
 
 namespace nearfield {
@@ -42,6 +43,12 @@ std::string allowed_text(const SearchInput& input) {
 
 std::int64_t rows_of(std::int64_t bytes, std::int64_t row) {
   return std::max<std::int64_t>(bytes / std::max<std::int64_t>(row, 1), 1);
+}
+
+// Their number and type: nobody looks for their values there, which are in the order of tiles.
+MatrixView without_values(const RowSource& source, Range rows) {
+  const std::byte* const tiles = source.prepared()->rows.tensors().values.data();
+  return {tiles, source.dtype(), rows.size(), source.cols()};
 }
 
 // Rows of a source: in place if it is in memory, else read to the buffer.
@@ -154,7 +161,8 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
   check(queries, batch.begin, one_set ? "base" : "queries", monitor);
 
   const RowSource& base = input_.base;
-  Matrix base_buffer = buffer_for(base, plan_.base_chunk);
+  const bool reads = base.in_memory() || filter_->reads_rows();
+  Matrix base_buffer = reads ? buffer_for(base, plan_.base_chunk) : Matrix();
   bool has_queries = false;
   for (std::int64_t first = 0; first < base.rows();) {
     const Range chunk{first, std::min(first + plan_.base_chunk, base.rows())};
@@ -162,8 +170,9 @@ void Engine::run_batch(Range batch, Sink& sink, Monitor& monitor) {
       first = chunk.end;
       continue;
     }
-    const Piece rows{fetch(base, chunk, base_buffer, monitor), first};
-    if (batch.begin == 0) check(rows.view, first, "base", monitor);
+    const Piece rows{reads ? fetch(base, chunk, base_buffer, monitor) : without_values(base, chunk),
+                     first};
+    if (batch.begin == 0 && reads) check(rows.view, first, "base", monitor);
     if (batch.size() == 0) {
       first = chunk.end;
       continue;

@@ -72,20 +72,20 @@ bool has_filter(const Question& question) {
                          question.base.cols(), isa);
 }
 
-// Of a search by tiles of rows in memory, all of which may be found, or those of a bitset. Under a
-// memory limit the search is cut to fit, and has no room for another.
+// Of a search by tiles of rows in memory, as they are or prepared, all of which may be found, or
+// those of a bitset. Under a memory limit the search is cut to fit, and has no room for another.
 std::optional<Sampling> sampling_of(const Question& question) {
   const KnnOptions& options = question.options;
-  const auto base = question.base.in_memory();
-  if (!base || !question.queries.in_memory() || question.context.memory_limit ||
-      options.exclude_self || !options.after.empty() ||
+  const RowSource& base = question.base;
+  if (!(base.in_memory() || base.prepared() != nullptr) || !question.queries.in_memory() ||
+      question.context.memory_limit || options.exclude_self || !options.after.empty() ||
       question.queries.rows() < question.tuning.tiles.least_queries ||
-      base->cols() != question.queries.cols() || !has_filter(question) ||
-      allowed_rows(options.filter, base->rows()) <
-          base->rows() / question.tuning.tiles.most_forbidden) {
+      base.cols() != question.queries.cols() || !has_filter(question) ||
+      allowed_rows(options.filter, base.rows()) <
+          base.rows() / question.tuning.tiles.most_forbidden) {
     return std::nullopt;
   }
-  return choose_sampling(*base, options.filter, options.k);
+  return choose_sampling(base, options.filter, options.k);
 }
 
 KnnOptions in_sample(KnnOptions options, const Sampling& sampling) {
@@ -145,9 +145,9 @@ Neighbors search_within_another(const Question& question) {
 // again.
 std::int64_t bytes_of_guesses(const Question& question, const Sampling& sampling) {
   const KnnOptions options = in_sample(question.options, sampling);
-  const MatrixRows rows(sampling.rows);
   const Plan plan =
-      plan_search({question.queries, rows, options, question.context, question.tuning}, 0).plan();
+      plan_search({question.queries, sampling.rows, options, question.context, question.tuning}, 0)
+          .plan();
   return question.queries.rows() * static_cast<std::int64_t>(sizeof(double)) + plan.result_bytes +
          plan.working_bytes + sampling.bytes() + 2 * kAgainBytes;
 }
@@ -182,12 +182,11 @@ void search_again(const Question& question, std::span<const double> limits, Neig
 Neighbors search_with_guesses(const Question& question, const Sampling& sampling, Engine& engine,
                               Monitor& monitor) {
   const KnnOptions options = in_sample(question.options, sampling);
-  const MatrixRows rows(sampling.rows);
   std::vector<double> limits;
   std::int64_t verified = 0;
   {
-    const Neighbors sampled =
-        search_within_another({question.queries, rows, options, question.context, question.tuning});
+    const Neighbors sampled = search_within_another(
+        {question.queries, sampling.rows, options, question.context, question.tuning});
     limits = guessed_limits(sampled);
     verified = sampled.stats.pairs_verified;
   }

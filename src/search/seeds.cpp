@@ -39,8 +39,23 @@ std::vector<std::uint64_t> sampled_bits(std::span<const std::uint64_t> words,
 
 }  // namespace
 
-std::optional<Sampling> choose_sampling(MatrixView base, const RowFilter& filter, std::int64_t k) {
-  const std::int64_t sampled = base.rows() / kOneOf;
+std::int64_t SampledRows::rows() const { return base_.rows() / kOneOf; }
+
+std::optional<MatrixView> SampledRows::in_memory() const {
+  const auto all = base_.in_memory();
+  if (!all) return std::nullopt;
+  return MatrixView(all->row(0), all->dtype(), rows(), all->cols(), all->stride_bytes() * kOneOf);
+}
+
+void SampledRows::read(std::int64_t first, std::int64_t count, Matrix& into,
+                       std::int64_t at) const {
+  for (std::int64_t i = 0; i < count; ++i) base_.read((first + i) * kOneOf, 1, into, at + i);
+}
+
+std::optional<Sampling> choose_sampling(const RowSource& base, const RowFilter& filter,
+                                        std::int64_t k) {
+  const SampledRows rows(base);
+  const std::int64_t sampled = rows.rows();
   if (k < 1 || sampled < k || filter.kind() == RowFilter::Kind::list) return std::nullopt;
   // Too few words are an error, which the search itself words.
   if (!filter.words().empty() && std::ssize(filter.words()) < divide_up(base.rows(), 64)) {
@@ -53,9 +68,7 @@ std::optional<Sampling> choose_sampling(MatrixView base, const RowFilter& filter
   const double saved =
       kept_of(found * kOneOf, static_cast<double>(k)) - kept_of(found, rank) - rank * kOneOf;
   if (saved * kPairsOfAKeptRow < static_cast<double>(sampled)) return std::nullopt;
-  return Sampling{{base.row(0), base.dtype(), sampled, base.cols(), base.stride_bytes() * kOneOf},
-                  sampled_bits(filter.words(), sampled),
-                  static_cast<std::int64_t>(rank)};
+  return Sampling{rows, sampled_bits(filter.words(), sampled), static_cast<std::int64_t>(rank)};
 }
 
 std::vector<double> guessed_limits(const Neighbors& in_sample) {

@@ -13,12 +13,27 @@
 #include <vector>
 
 #include <nearfield/knn.hpp>
-#include <nearfield/matrix.hpp>
+#include <nearfield/rows.hpp>
 
 namespace nearfield {
 
+// One row of some of a base, which it looks at.
+class SampledRows final : public RowSource {
+ public:
+  explicit SampledRows(const RowSource& base) : base_(base) {}
+
+  DType dtype() const override { return base_.dtype(); }
+  std::int64_t rows() const override;
+  std::int64_t cols() const override { return base_.cols(); }
+  std::optional<MatrixView> in_memory() const override;
+  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override;
+
+ private:
+  const RowSource& base_;
+};
+
 struct Sampling {
-  MatrixView rows;
+  SampledRows rows;
   std::vector<std::uint64_t> allowed;  // a bit for each of them, or empty
   std::int64_t rank;                   // among them, of the row whose key is the guess
 
@@ -27,7 +42,8 @@ struct Sampling {
 };
 
 // Empty where it would save less than it costs, and for a list of rows.
-std::optional<Sampling> choose_sampling(MatrixView base, const RowFilter& filter, std::int64_t k);
+std::optional<Sampling> choose_sampling(const RowSource& base, const RowFilter& filter,
+                                        std::int64_t k);
 
 // Of each query, the key of that rank: those of a search for so many in the sample.
 std::vector<double> guessed_limits(const Neighbors& in_sample);

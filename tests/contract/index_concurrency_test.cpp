@@ -19,12 +19,37 @@ namespace {
 constexpr std::int64_t kGroups = 20;
 constexpr std::int64_t kOfAGroup = 10;
 
+// Of a type, and as many columns: bytes are searched by tiles while the next are put beside them,
+// from as many rows on as are 1 KiB.
+template <class Number>
+struct Vectors;
+template <>
+struct Vectors<float> {
+  static IndexSpec spec() { return {.cols = 1}; }
+};
+template <>
+struct Vectors<std::uint8_t> {
+  static IndexSpec spec() { return {.dtype = DType::u8, .cols = 64}; }
+};
+
+template <class Number>
+std::vector<Number> numbers(std::int64_t rows, Number number) {
+  return std::vector<Number>(static_cast<std::size_t>(rows * Vectors<Number>::spec().cols), number);
+}
+
+template <class Number>
+MatrixView view(const std::vector<Number>& numbers) {
+  const std::int64_t cols = Vectors<Number>::spec().cols;
+  return {numbers.data(), std::ssize(numbers) / cols, cols};
+}
+
 // The vectors of a group are always written by one call, and all with the same number.
-void write_group(Index& index, std::int64_t group, float number) {
+template <class Number>
+void write_group(Index& index, std::int64_t group, Number number) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < kOfAGroup; ++i) ids.push_back(group * kOfAGroup + i);
-  const std::vector<float> numbers(kOfAGroup, number);
-  index.upsert(MatrixView(numbers.data(), kOfAGroup, 1), ids);
+  const std::vector<Number> all = numbers(kOfAGroup, number);
+  index.upsert(view(all), ids);
 }
 
 void remove_group(Index& index, std::int64_t group) {
@@ -34,10 +59,10 @@ void remove_group(Index& index, std::int64_t group) {
 }
 
 // How many vectors it saw.
+template <class Number>
 std::int64_t expect_whole_groups(const Index& index) {
-  const float zero = 0;
-  const Neighbors found =
-      index.search(MatrixView(&zero, 1, 1), {.k = 2 * kGroups * kOfAGroup}, {.threads = 1});
+  const std::vector<Number> zero = numbers<Number>(1, 0);
+  const Neighbors found = index.search(view(zero), {.k = 2 * kGroups * kOfAGroup}, {.threads = 1});
   std::map<std::int64_t, std::multiset<float>> groups;
   for (std::int64_t i = 0; i < found.counts[0]; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -51,11 +76,12 @@ std::int64_t expect_whole_groups(const Index& index) {
 }
 
 // What looks ids up, beside a writer.
+template <class Number>
 void look_up(const Index& index, std::int64_t group) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < kOfAGroup; ++i) ids.push_back(group * kOfAGroup + i);
-  const float zero = 0;
-  const MatrixView query(&zero, 1, 1);
+  const std::vector<Number> zero = numbers<Number>(1, 0);
+  const MatrixView query = view(zero);
   const SearchOptions only{.k = kOfAGroup, .filter = {IdFilter::Kind::only, ids}};
   const std::int64_t found = index.search(query, only, {.threads = 1}).counts[0];
   EXPECT_TRUE(found == 0 || found == kOfAGroup) << found;
@@ -65,18 +91,18 @@ void look_up(const Index& index, std::int64_t group) {
   try {
     const Matrix rows = index.get(ids);
     for (std::int64_t i = 1; i < kOfAGroup; ++i) {
-      EXPECT_EQ(*reinterpret_cast<const float*>(rows.row(i)),
-                *reinterpret_cast<const float*>(rows.row(0)));
+      EXPECT_EQ(*reinterpret_cast<const Number*>(rows.row(i)),
+                *reinterpret_cast<const Number*>(rows.row(0)));
     }
   } catch (const Error&) {  // was removed
   }
 }
 
-TEST(IndexConcurrency, ReadersSeeWholeCalls) {
-  const test::SmallParts small;
+template <class Number>
+void expect_readers_see_whole_calls() {
   const test::TempFolder folder;
-  Index index({.cols = 1});
-  for (std::int64_t group = 0; group < kGroups; ++group) write_group(index, group, 1);
+  Index index(Vectors<Number>::spec());
+  for (std::int64_t group = 0; group < kGroups; ++group) write_group<Number>(index, group, 1);
 
   std::atomic<bool> writing = true;
   std::atomic<std::int64_t> searches = 0;
@@ -84,10 +110,10 @@ TEST(IndexConcurrency, ReadersSeeWholeCalls) {
   for (int reader = 0; reader < 3; ++reader) {
     readers.emplace_back([&] {
       while (writing || searches < 10) {
-        const std::int64_t seen = expect_whole_groups(index);
+        const std::int64_t seen = expect_whole_groups<Number>(index);
         EXPECT_GE(seen, (kGroups - 1) * kOfAGroup);
         EXPECT_LE(index.size(), kGroups * kOfAGroup);
-        look_up(index, seen % kGroups);
+        look_up<Number>(index, seen % kGroups);
         ++searches;
       }
     });
@@ -98,17 +124,26 @@ TEST(IndexConcurrency, ReadersSeeWholeCalls) {
       remove_group(index, group);
       EXPECT_FALSE(index.contains(group * kOfAGroup));
     }
-    write_group(index, group, static_cast<float>(round));
+    write_group(index, group, static_cast<Number>(round));
     if (round % 25 == 0) index.compact();
     if (round % 50 == 0) {
       index.save(folder.path("index"));
-      expect_whole_groups(Index::open(folder.path("index")));
+      expect_whole_groups<Number>(Index::open(folder.path("index")));
     }
   }
   writing = false;
   for (std::thread& reader : readers) reader.join();
-  EXPECT_EQ(expect_whole_groups(index), kGroups * kOfAGroup);
+  EXPECT_EQ(expect_whole_groups<Number>(index), kGroups * kOfAGroup);
   EXPECT_GE(searches, 10);
+}
+
+TEST(IndexConcurrency, ReadersSeeWholeCalls) {
+  const test::SmallParts small;
+  expect_readers_see_whole_calls<float>();
+}
+
+TEST(IndexConcurrency, ReadersOfBytesSeeWholeCalls) {
+  expect_readers_see_whole_calls<std::uint8_t>();  // parts that hold all of them, and more
 }
 
 // Two writers at once wait for each other, and lose nothing.

@@ -23,10 +23,13 @@ NEXT_ID = 9001
 class Golden:
     dtype: str
     metric: str
+    # What a reader must know, as its metadata has it.
+    features: str = ""
 
     @property
     def path(self) -> Path:
-        return FOLDER / f"v1-flat-{self.dtype}-{self.metric}.nf"
+        features = f"-{self.features}" if self.features else ""
+        return FOLDER / f"v1-flat-{self.dtype}-{self.metric}{features}.nf"
 
     def rows(self) -> Array:
         """No generator of random numbers, which might change."""
@@ -51,10 +54,17 @@ class Golden:
         """What rounding loses is measured by kernels, which need not agree on the last bit."""
         return self.dtype.startswith("float") and self.metric != "l1"
 
+    @property
+    def is_written_today(self) -> bool:
+        """Bytes were once kept as rows too."""
+        return (self.dtype in ("uint8", "int8")) == (self.features == "packed_rows")
+
 
 ALL = [
     Golden("uint8", "sqeuclidean"),
     Golden("int8", "inner_product"),
+    Golden("uint8", "sqeuclidean", "packed_rows"),
+    Golden("int8", "inner_product", "packed_rows"),
     Golden("float32", "sqeuclidean"),
     Golden("float16", "inner_product"),
     Golden("float64", "l1"),

@@ -143,6 +143,19 @@ def test_any_reader_of_safetensors_opens_it(tmp_path: Path) -> None:
     np.testing.assert_array_equal(tensors["ids"], np.arange(33) + 1000)
 
 
+@pytest.mark.parametrize("columns", [5, 8])
+def test_bytes_are_taken_out_of_the_tiles_of_a_file(tmp_path: Path, columns: int) -> None:
+    """As docs/indexes.md has it."""
+    safetensors = pytest.importorskip("safetensors.numpy")
+    vectors = _vectors(99, columns, dtype="uint8")
+    _index(vectors).save(tmp_path / "a.nf")
+    tensors = safetensors.load_file(tmp_path / "a.nf")
+    assert "rows" not in tensors
+    tiles = tensors["packed.values"][:-1024].reshape(-1, (columns + 3) // 4, 16, 4)
+    rows = tiles.transpose(0, 2, 1, 3).reshape(-1, (columns + 3) // 4 * 4)[:99, :columns] ^ 128
+    np.testing.assert_array_equal(rows, vectors)
+
+
 def test_changed_bytes_are_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a.nf"
     _index(_vectors(20)).save(path)

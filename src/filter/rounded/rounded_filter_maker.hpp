@@ -19,6 +19,8 @@ class RoundedFilterMaker final : public FilterMaker {
   // Fits the rounding to the first rows of the first batch, if it is not fitted.
   void take_queries(const Piece& queries, const Piece& rows, int threads,
                     Monitor& monitor) override;
+  // Not where bytes are kept as they are: sums of their products are keys.
+  bool reads_rows() const override { return kept_ == nullptr || !rounding_.lossless; }
   TakenRows take_rows(const Piece& rows, int threads, Monitor& monitor) override;
   std::string name() const override;
 

@@ -12,6 +12,8 @@ namespace {
 constexpr std::int32_t kNeverFound = 1 - kLargestProduct;
 constexpr std::int32_t kAlwaysFound = kLargestProduct;
 
+}  // namespace
+
 std::int32_t bias_of(const BaseRounding& rounding, QueryForm form, const Rounded& row) {
   if (row.kind == VectorKind::never) return kNeverFound;
   if (row.kind == VectorKind::always) return kAlwaysFound;
@@ -20,8 +22,6 @@ std::int32_t bias_of(const BaseRounding& rounding, QueryForm form, const Rounded
   if (form == QueryForm::offset_bytes) bias -= 128 * row.sum;
   return bias;
 }
-
-}  // namespace
 
 std::int64_t RoundedRows::bytes_per_row(std::int64_t cols) {
   constexpr auto kOfAGroup = static_cast<std::int64_t>(sizeof(GroupTerms) + sizeof(std::uint32_t));
@@ -54,18 +54,20 @@ RoundedRows::RoundedRows(const BaseRounding& rounding, QueryForm form, MatrixVie
 }
 
 RoundedRows::RoundedRows(const BaseRounding& rounding, QueryForm form, std::int64_t rows,
-                         const RoundedTensors& tensors)
+                         const RoundedTensors& tensors, QueryForm made_for)
     : tiles_({0, rows}, rounding.cols, tensors.values),
       bias_(tensors.bias),
       terms_(tensors.terms),
       odd_(tensors.odd) {
-  if (form == QueryForm::offset_bytes) take_offset_off();
+  const bool offset = form == QueryForm::offset_bytes;
+  if (offset != (made_for == QueryForm::offset_bytes)) change_form(form);
   find_largest(rounding);
 }
 
-// From the bias for bytes: less 128 times the sum of a row's values. Numbers of a file that was
-// changed may be any: in unsigned ones they wrap around.
-void RoundedRows::take_offset_off() {
+// The bias for offset bytes is that for bytes less 128 times the sum of a row's values. Numbers of
+// a file that was changed may be any: in unsigned ones they wrap around.
+void RoundedRows::change_form(QueryForm to) {
+  const std::int32_t offset = to == QueryForm::offset_bytes ? -128 : 128;
   own_bias_ = AlignedArray<std::int32_t>(std::ssize(bias_));
   const auto* values = reinterpret_cast<const std::int8_t*>(tiles_.all().data());
   for (std::int64_t first = 0; first < std::ssize(bias_); first += kBlockRows) {
@@ -78,9 +80,9 @@ void RoundedRows::take_offset_off() {
     for (std::size_t row = 0; row < sums.size(); ++row) {
       const std::int32_t bias = bias_[static_cast<std::size_t>(first) + row];
       const bool certain = bias == kNeverFound || bias == kAlwaysFound;
-      const auto offset = static_cast<std::uint32_t>(certain ? 0 : 128 * sums[row]);
+      const auto change = static_cast<std::uint32_t>(certain ? 0 : offset * sums[row]);
       own_bias_[first + static_cast<std::int64_t>(row)] =
-          static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) - offset);
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) + change);
     }
   }
   bias_ = {own_bias_.data(), bias_.size()};

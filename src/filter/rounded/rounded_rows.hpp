@@ -22,6 +22,9 @@ struct RoundedTensors {
   std::span<const std::uint32_t> odd;  // a bit for each row
 };
 
+// What is added to the product of a row with queries of that form.
+std::int32_t bias_of(const BaseRounding& rounding, QueryForm form, const Rounded& row);
+
 // Rows of a base in the layout of the tile kernels.
 class RoundedRows {
  public:
@@ -29,10 +32,10 @@ class RoundedRows {
   RoundedRows(const BaseRounding& rounding, QueryForm form, MatrixView rows, std::int64_t first,
               int threads, Monitor& monitor,
               TileRows::Progress progress = TileRows::Progress::none);
-  // Looks at tensors() of others, made for QueryForm::bytes of so many rows with the same rounding,
-  // which must outlive it.
+  // Looks at tensors() of others, made for queries of the form `made_for` of so many rows with the
+  // same rounding, which must outlive it. For queries of another form it makes the bias anew.
   RoundedRows(const BaseRounding& rounding, QueryForm form, std::int64_t rows,
-              const RoundedTensors& tensors);
+              const RoundedTensors& tensors, QueryForm made_for = QueryForm::bytes);
 
   // What it takes, beside what its making takes.
   static std::int64_t bytes_per_row(std::int64_t cols);
@@ -68,7 +71,7 @@ class RoundedRows {
   void round_group(const BaseRounding& rounding, QueryForm form, MatrixView rows,
                    std::int64_t group, Rounder& rounder, std::byte* out);
   void find_largest(const BaseRounding& rounding);
-  void take_offset_off();
+  void change_form(QueryForm to);
 
   TileRows tiles_;
   // Its own, unless it looks at those of others.

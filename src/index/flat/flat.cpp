@@ -1,29 +1,53 @@
 // Every vector is looked at: the search of the library, part by part.
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include <nearfield/convert.hpp>
 #include <nearfield/knn.hpp>
 #include <nearfield/within.hpp>
 
 #include "core/checked.hpp"
 #include "filter/filter.hpp"
 #include "index/family.hpp"
+#include "search/allowed_rows.hpp"
+#include "search/plan.hpp"
+#include "search/tiled_rows.hpp"
 
 namespace nearfield {
 namespace {
 
-// Rows of a part that are searched at once: those that are packed, or those that are not.
+// Rows of a part that are searched at once: those that are packed, or those that are not. A view of
+// the part must outlive it.
 class Stretch {
  public:
   // Both ends are multiples of 64, or that of the part.
   Stretch(const AskedPart& part, Range range, SharedPacked packed)
       : packed_(std::move(packed)),
-        rows_(part.view.rows().slice(range.begin, range.size()), packed_.get()),
         ids_(part.view.ids().subspan(static_cast<std::size_t>(range.begin),
                                      static_cast<std::size_t>(range.size()))) {
-    const RowFilter whole = part.filter();
+    take_filter(part.filter(), range);
+    const PackedBytes* const tiles = part.view.part->tiles();
+    if (tiles == nullptr) {
+      rows_ = std::make_unique<MatrixRows>(part.view.rows().slice(range.begin, range.size()),
+                                           packed_.get());
+      return;
+    }
+    rows_ = std::make_unique<TiledRows>(*tiles, range, packed_.get());
+    const std::int64_t few = range.size() / default_tuning().tiles.most_forbidden;
+    if (allowed_rows(filter_, range.size()) < few) pick_rows();
+  }
+  Stretch(Stretch&&) noexcept = default;
+
+  const RowSource& rows() const { return *rows_; }
+  RowFilter filter() const { return filter_; }
+  std::span<const std::int64_t> ids() const { return ids_; }
+
+ private:
+  void take_filter(const RowFilter& whole, Range range) {
     if (whole.kind() == RowFilter::Kind::list) {
       for (const std::int64_t row : whole.ids()) {
         if (row >= range.begin && row < range.end) listed_.push_back(row - range.begin);
@@ -35,27 +59,43 @@ class Stretch {
                                 static_cast<std::size_t>(divide_up(range.size(), 64))));
     }
   }
-  Stretch(Stretch&&) noexcept = default;
 
-  const RowSource& rows() const { return rows_; }
-  RowFilter filter() const { return filter_; }
-  std::span<const std::int64_t> ids() const { return ids_; }
+  // Rows that are read one by one, as those in tiles are, are searched alone where they are few:
+  // the others would be read for nothing.
+  void pick_rows() {
+    if (filter_.kind() == RowFilter::Kind::bitset) {
+      for (std::int64_t row = 0; row < rows_->rows(); ++row) {
+        if (bit_of(filter_.words(), row)) listed_.push_back(row);
+      }
+    } else {
+      std::ranges::sort(listed_);
+      listed_.erase(std::unique(listed_.begin(), listed_.end()), listed_.end());
+    }
+    for (const std::int64_t row : listed_) {
+      picked_ids_.push_back(ids_[static_cast<std::size_t>(row)]);
+    }
+    unpicked_ = std::move(rows_);
+    rows_ = std::make_unique<PickedRows>(*unpicked_, listed_);
+    ids_ = picked_ids_;
+    filter_ = RowFilter();
+  }
 
- private:
   SharedPacked packed_;
-  MatrixRows rows_;
+  std::unique_ptr<RowSource> rows_;
+  std::unique_ptr<RowSource> unpicked_;
   std::span<const std::int64_t> ids_;
   std::vector<std::int64_t> listed_;
+  std::vector<std::int64_t> picked_ids_;
   RowFilter filter_;
 };
 
 // At least one, which may be empty.
-std::vector<Stretch> stretches_of(std::span<const AskedPart> parts, const Context& context) {
+std::vector<Stretch> stretches_of(std::span<const AskedPart> parts, MetricSpec metric,
+                                  const Context& context) {
   std::vector<Stretch> stretches;
   const Isa isa = isa_of(context);
   for (const AskedPart& part : parts) {
-    SharedPacked packed = part.view.packed_rows();
-    if (packed != nullptr && packed->isa != isa) packed.reset();  // was asked for another
+    SharedPacked packed = part.view.packed_for(metric, isa);
     const std::int64_t end = packed != nullptr ? packed->rows.count() : 0;
     if (packed != nullptr) stretches.emplace_back(part, Range{0, end}, std::move(packed));
     if (end < part.view.count || end == 0) {
@@ -171,13 +211,14 @@ Ranges merged(const Ranges& first, const Ranges& second) {
 
 class Flat final : public Family {
  public:
-  explicit Flat(const IndexSpec& spec) : metric_(spec.metric) {}
+  explicit Flat(const IndexSpec& spec)
+      : metric_(spec.metric), dtype_(spec.dtype), tiles_alone_(keeps_tiles_alone(spec)) {}
 
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     return all_rows<Neighbors>(
-        queries, parts, context, [&](const Stretch& stretch, const Context& own) {
-          return knn(MatrixRows(queries), stretch.rows(),
+        queries, parts, context, [&](MatrixView asked, const Stretch& stretch, const Context& own) {
+          return knn(MatrixRows(asked), stretch.rows(),
                      {.k = k, .metric = metric_, .filter = stretch.filter(), .ids = stretch.ids()},
                      own);
         });
@@ -186,8 +227,8 @@ class Flat final : public Family {
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
                 const Context& context) const override {
     return all_rows<Ranges>(queries, parts, context,
-                            [&](const Stretch& stretch, const Context& own) {
-                              return nearfield::within(MatrixRows(queries), stretch.rows(),
+                            [&](MatrixView asked, const Stretch& stretch, const Context& own) {
+                              return nearfield::within(MatrixRows(asked), stretch.rows(),
                                                        {.radius = radius,
                                                         .metric = metric_,
                                                         .filter = stretch.filter(),
@@ -198,14 +239,16 @@ class Flat final : public Family {
 
  private:
   template <class Result, class Search>
-  static Result all_rows(MatrixView queries, std::span<const AskedPart> parts,
-                         const Context& context, const Search& search) {
-    const std::vector<Stretch> stretches = stretches_of(parts, context);
+  Result all_rows(MatrixView queries, std::span<const AskedPart> parts, const Context& context,
+                  const Search& search) const {
+    const Matrix bytes = as_bytes(queries, context);
+    if (bytes.rows() > 0) queries = bytes;
+    const std::vector<Stretch> stretches = stretches_of(parts, metric_, context);
     OneByOne run(queries, stretches, context);
-    Result result = search(stretches.front(), run.context());
+    Result result = search(queries, stretches.front(), run.context());
     run.end_stretch(stretches.front());
     for (const Stretch& stretch : std::span(stretches).subspan(1)) {
-      const Result other = search(stretch, run.context());
+      const Result other = search(queries, stretch, run.context());
       run.end_stretch(stretch);
       Stats stats = result.stats;
       add_stats(other.stats, stats);
@@ -217,7 +260,21 @@ class Flat final : public Family {
     return result;
   }
 
+  // Floats that hold bytes, as many libraries keep descriptors, meet bytes in tiles; others read
+  // them from there. Empty if some do not, and under a memory limit, which the copy is not counted
+  // in.
+  Matrix as_bytes(MatrixView queries, const Context& context) const {
+    if (!tiles_alone_ || queries.dtype() == dtype_ || queries.dtype() == DType::bits ||
+        context.memory_limit) {
+      return {};
+    }
+    Matrix bytes(dtype_, queries.rows(), queries.cols());
+    return convert_values(queries, Rounding::none, bytes) ? Matrix() : std::move(bytes);
+  }
+
   MetricSpec metric_;
+  DType dtype_;
+  bool tiles_alone_;
 };
 
 }  // namespace

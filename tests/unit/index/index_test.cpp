@@ -194,12 +194,12 @@ TEST(Index, PartsAreAllVectors) {
   index.remove(std::vector<std::int64_t>{5, 100});
   std::vector<std::int64_t> ids;
   for (const IndexPart& part : index.parts()) {
-    for (std::int64_t row = 0; row < part.rows.rows(); ++row) {
+    for (std::int64_t row = 0; row < part.rows->rows(); ++row) {
       const auto i = static_cast<std::size_t>(row);
       if (!part.live.empty() && (part.live[i / 64] >> (i % 64) & 1) == 0) continue;
       ids.push_back(part.ids[i]);
       const Matrix one = index.get(std::vector{part.ids[i]});
-      EXPECT_EQ(std::memcmp(one.row(0), part.rows.row(row), 24), 0);
+      EXPECT_EQ(std::memcmp(one.row(0), part.rows->in_memory()->row(row), 24), 0);
     }
   }
   EXPECT_EQ(ids, index.ids());

@@ -21,14 +21,15 @@ Matrix rows_of(DType dtype, std::int64_t rows, std::uint64_t seed) {
 }
 
 TEST(Seeds, AreTakenWhereTheySaveSomething) {
-  const Matrix rows = rows_of(DType::u8, kSeedRows, 1);
+  const Matrix matrix = rows_of(DType::u8, kSeedRows, 1);
+  const MatrixRows rows(matrix);
   EXPECT_FALSE(choose_sampling(rows, {}, 0));
   EXPECT_FALSE(choose_sampling(rows, {}, 10));   // the sample's rank would be nearly as large
   EXPECT_FALSE(choose_sampling(rows, {}, 600));  // more than are sampled
   const auto sampling = choose_sampling(rows, {}, 150);
   ASSERT_TRUE(sampling);
   EXPECT_EQ(sampling->rows.rows(), 500);
-  EXPECT_EQ(sampling->rows.row(3), rows.row(93));
+  EXPECT_EQ(sampling->rows.in_memory()->row(3), matrix.row(93));
   EXPECT_GT(sampling->rank, 150 / 31);
   EXPECT_LT(sampling->rank, 150);
 }
@@ -57,7 +58,7 @@ TEST(Seeds, OfRowsThatMayBeFound) {
   const Neighbors without = knn(queries, rows, options, {.memory_limit = 1 << 30});
   EXPECT_LT(found.stats.pairs_verified, without.stats.pairs_verified * 9 / 10);
   const data::RowChoice list(RowFilter::Kind::list, kSeedRows, 3);
-  EXPECT_FALSE(choose_sampling(rows, list.filter(), 150));
+  EXPECT_FALSE(choose_sampling(MatrixRows(rows), list.filter(), 150));
 }
 
 // Those that are sampled are near and all others far, so that every guess is too low.
