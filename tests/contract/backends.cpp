@@ -11,7 +11,7 @@ namespace nearfield::contract {
 
 std::vector<Backend> backends() {
   std::vector<Backend> all;
-  for (const Isa isa : available_isas()) all.push_back({std::string(to_string(isa)), forced(isa)});
+  for (const Isa isa : swept_isas()) all.push_back({std::string(to_string(isa)), forced(isa)});
   if (const char* const device = std::getenv("NEARFIELD_TEST_DEVICE")) {
     const DeviceName name = parse_device(device);
     Backend& backend = all.emplace_back(fmt::format("{}:{}", name.kind, name.index), Context());

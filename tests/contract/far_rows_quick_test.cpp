@@ -42,7 +42,7 @@ TEST(FarRows, KnnEqualsTheOracle) {
   for_every_input([](MetricSpec metric, const Matrix& queries, const Matrix& base) {
     const KnnOptions options = nearest(5, metric);
     const oracle::Answer want = oracle::knn(queries, base, options);
-    for (const Isa isa : available_isas()) {
+    for (const Isa isa : swept_isas()) {
       use_small_blocks();
       EXPECT_EQ(mismatch(knn(queries, base, options, forced(isa)), want, metric), "")
           << to_string(isa);
@@ -61,7 +61,7 @@ TEST(FarRows, WithinEqualsTheOracle) {
         reported_value(metric, closest.keys[static_cast<std::size_t>(closest.counts[0] - 1)]);
     if (!std::isfinite(radius)) return;
     const oracle::RangeAnswer want = oracle::within(queries, base, radius, options);
-    for (const Isa isa : available_isas()) {
+    for (const Isa isa : swept_isas()) {
       use_small_blocks();
       const WithinOptions ball{.radius = radius, .metric = metric};
       EXPECT_EQ(mismatch(within(queries, base, ball, forced(isa)), want), "") << to_string(isa);

@@ -104,6 +104,22 @@ class LastLine final : public ::testing::Environment {
 
 }  // namespace
 
+const std::vector<Isa>& swept_isas() {
+  static const std::vector<Isa> swept = [] {
+    const char* const text = std::getenv("NEARFIELD_SWEEP_ISAS");
+    if (text == nullptr) return available_isas();
+    std::vector<Isa> named = parse_isa_list(text);
+    for (const Isa isa : named) {
+      if (!is_available(isa)) {
+        throw std::invalid_argument(
+            fmt::format("NEARFIELD_SWEEP_ISAS names {}, which is not available", to_string(isa)));
+      }
+    }
+    return named;
+  }();
+  return swept;
+}
+
 void use_tiles(Tiles tiles) {
   default_tuning() = Tuning();
   if (tiles == Tiles::where_they_pay) return;
@@ -247,7 +263,7 @@ TEST(IsaSweep, ForcedIsaReallyRuns) {
   for (const MetricSpec metric : every_metric()) {
     for (const DType dtype : types_of(info(metric).input, Types::all)) {
       const Matrix base = data::make_matrix({data::Kind::gaussian, dtype, 20, 19, 1});
-      for (const Isa isa : available_isas()) {
+      for (const Isa isa : swept_isas()) {
         const Neighbors result = knn(base, base, nearest(3, metric), forced(isa));
         const Plan& plan = result.stats.plan;
         EXPECT_EQ(plan.isa, isa) << plan.kernel;

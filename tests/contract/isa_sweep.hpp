@@ -17,6 +17,10 @@ namespace nearfield::contract {
 // "scalar,avx2": throws Error, or std::invalid_argument for an empty name.
 std::vector<Isa> parse_isa_list(std::string_view text);
 
+// Those that tests force: all that are available, or of these the ones that NEARFIELD_SWEEP_ISAS
+// lists, where the others are swept elsewhere. Throws if one of them is not available.
+const std::vector<Isa>& swept_isas();
+
 // One thread, so that a small search costs little, on this ISA.
 Context forced(Isa isa);
 

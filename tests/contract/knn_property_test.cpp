@@ -112,7 +112,7 @@ Config any_config(DType query_type, DType base_type) {
   if (config.exclude_self) {
     config.base.rows = config.queries.rows;
   }
-  config.isa = one_of(available_isas());
+  config.isa = one_of(swept_isas());
   config.threads = one_of(kThreads);
   config.small_memory = pick(2) == 1;
   config.tiles = one_of(kTiles);
@@ -161,7 +161,7 @@ void equals_the_oracle(Config config) {
   KnnOptions options = nearest(config.k, config.metric, choice.filter());
   options.exclude_self = config.exclude_self;
   const oracle::Answer want = expected(queries.view(), base.view(), options);
-  for (const Isa isa : available_isas()) {
+  for (const Isa isa : swept_isas()) {
     config.isa = isa;
     RC_LOG() << config.text() << std::endl;
     use_tiles(config.tiles);

@@ -280,7 +280,7 @@ TEST_P(KnnSweep, EqualsTheOracleOnEveryIsa) {
     KnnOptions knn_options = options(c.k);
     knn_options.filter = choice.filter();
     const oracle::Answer want = expected(queries, base, knn_options);
-    for (const Isa isa : available_isas()) {
+    for (const Isa isa : swept_isas()) {
       const Neighbors got = knn(queries.view(), base.view(), knn_options, forced(isa));
       EXPECT_EQ(mismatch(got, want, GetParam().metric), "") << to_string(isa) << ' ' << c.text();
     }
@@ -293,7 +293,7 @@ TEST_P(KnnSweep, EqualsTheOracleOnEveryIsa) {
 TEST_P(KnnSweep, TopTenIsTheHeadOfTopThousand) {
   const Matrix base = matrix(Kind::small_integers, 1100, 16, 1);  // ties at every rank
   const Matrix queries = matrix(Kind::small_integers, 5, 16, 2);
-  for (const Isa isa : available_isas()) {
+  for (const Isa isa : swept_isas()) {
     const Neighbors thousand = knn(queries, base, options(1000), forced(isa));
     for (const std::int64_t k : {1, 10, 100}) {
       const Neighbors few = knn(queries, base, options(k), forced(isa));
@@ -362,7 +362,7 @@ TEST_P(KnnSweep, ExcludeSelfWorksWithEveryFilter) {
     knn_options.filter = choice.filter();
     knn_options.exclude_self = true;
     const oracle::Answer want = expected(base, base, knn_options);
-    for (const Isa isa : available_isas()) {
+    for (const Isa isa : swept_isas()) {
       EXPECT_EQ(mismatch(knn(base, base, knn_options, forced(isa)), want, GetParam().metric), "")
           << to_string(isa) << " filter=" << static_cast<int>(kind);
     }
@@ -397,7 +397,7 @@ TEST(KnnNotFinite, RowsAreNeverReturnedAndQueriesReturnNothing) {
   for (const float bad : {kNaN, kFloatInfinity, -kFloatInfinity}) {
     const std::vector<float> base = {0, 0, bad, 0, 1, 1, 0, bad, 2, 2};  // 5 rows of 2
     const std::vector<float> queries = {bad, 0, 0, 0};
-    for (const Isa isa : available_isas()) {
+    for (const Isa isa : swept_isas()) {
       const Neighbors got = knn(MatrixView(queries.data(), 2, 2), MatrixView(base.data(), 5, 2),
                                 nearest(4), forced(isa));
       EXPECT_EQ(got.counts, (std::vector<std::int64_t>{0, 3})) << to_string(isa);
@@ -433,7 +433,7 @@ TEST(KnnOffset, ExactWhereExpandedDistancesAreNot) {
     for (const Metric metric : {Metric::sqeuclidean, Metric::euclidean, Metric::cosine}) {
       const KnnOptions options = nearest(20, metric);
       const oracle::Answer want = oracle::knn(queries, base, options);
-      for (const Isa isa : available_isas()) {
+      for (const Isa isa : swept_isas()) {
         EXPECT_EQ(mismatch(knn(queries, base, options, forced(isa)), want, metric), "")
             << to_string(c.dtype) << ' ' << data::to_string(c.kind) << ' ' << to_string(isa);
       }
@@ -455,7 +455,7 @@ TEST(KnnMixedTypes, AreTheSameAsPromotedOnes) {
     const Matrix wide = make_matrix({Kind::uniform, wide_type, 50, 33, 2});
     for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product, Metric::cosine}) {
       const KnnOptions options = nearest(7, metric);
-      for (const Isa isa : available_isas()) {
+      for (const Isa isa : swept_isas()) {
         const std::string where =
             fmt::format("{} {} {} {}", to_string(narrow_type), to_string(wide_type),
                         to_string(metric), to_string(isa));

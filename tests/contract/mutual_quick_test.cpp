@@ -51,7 +51,7 @@ TEST(Mutual, OnePassServesBothSides) {
             data::Kind::wild_norms, data::Kind::huge, data::Kind::all_equal}) {
         const TwoSets sets = two_sets(kind, dtype);
         const oracle::PairAnswer want = oracle::mutual(sets.first, sets.second, false, metric);
-        for (const Isa isa : available_isas()) {
+        for (const Isa isa : swept_isas()) {
           for (const std::int64_t tile : {32, 96}) {
             for (const TileValues values : {TileValues::int8, TileValues::bf16}) {
               const WithSmallTiles tiles(tile, values);

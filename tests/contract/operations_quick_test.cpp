@@ -57,7 +57,7 @@ TEST(Operations, KnnGraphAndCursorEqualTheOracle) {
     KnnOptions others = nearest(6, s.metric);
     others.exclude_self = true;
     const oracle::Answer want_graph = oracle::knn(base, base, others);
-    for (const Isa isa : available_isas()) {
+    for (const Isa isa : swept_isas()) {
       EXPECT_EQ(mismatch(knn(queries, base, nearest(7, s.metric), forced(isa)), want, s.metric), "")
           << where(s, isa);
       const Neighbors edges = graph(base, {.k = 6, .metric = s.metric}, forced(isa));
@@ -84,7 +84,7 @@ TEST(Operations, WithinAndPairsEqualTheOracle) {
     const oracle::RangeAnswer want = oracle::within(queries, base, radius, nearest(0, s.metric));
     const oracle::PairAnswer want_one = oracle::pairs(base, base, true, closest);
     const oracle::PairAnswer want_two = oracle::pairs(queries, base, false, close);
-    for (const Isa isa : available_isas()) {
+    for (const Isa isa : swept_isas()) {
       const Ranges ranges =
           within(queries, base, {.radius = radius, .metric = s.metric}, forced(isa));
       EXPECT_EQ(mismatch(ranges, want), "") << where(s, isa);
@@ -103,7 +103,7 @@ TEST(Operations, MutualEqualsTheOracle) {
     const Matrix second = s.rows(25, 2);
     const oracle::PairAnswer want_one = oracle::mutual(second, second, true, s.metric);
     const oracle::PairAnswer want_two = oracle::mutual(first, second, false, s.metric);
-    for (const Isa isa : available_isas()) {
+    for (const Isa isa : swept_isas()) {
       const MutualOptions options{.metric = s.metric};
       EXPECT_EQ(mismatch(mutual(second, options, forced(isa)), want_one, "mutual of one set"), "")
           << where(s, isa);

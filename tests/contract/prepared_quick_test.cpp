@@ -29,7 +29,7 @@ TEST(Prepared, EqualsTheOracleOnEveryIsa) {
         const Matrix queries = data::make_matrix({kind, dtype, 34, 21, 4});
         const KnnOptions options = nearest(5, metric);
         const oracle::Answer want = oracle::knn(queries, base, options);
-        for (const Isa isa : available_isas()) {
+        for (const Isa isa : swept_isas()) {
           const PreparedRows prepared(base, metric, forced(isa));
           const Neighbors got = knn(MatrixRows(queries), prepared, options, forced(isa));
           ASSERT_EQ(mismatch(got, want, metric), "") << to_string(isa) << ' ' << to_string(dtype);

@@ -49,7 +49,7 @@ TEST(Within, EqualsTheOracleOnEveryIsa) {
         const KnnOptions options = nearest(9, metric);
         for (const double radius : radii(queries, base, options)) {
           const oracle::RangeAnswer want = oracle::within(queries, base, radius, options);
-          for (const Isa isa : available_isas()) {
+          for (const Isa isa : swept_isas()) {
             const Ranges got = within(queries, base, ball(radius, metric), forced(isa));
             ASSERT_EQ(mismatch(got, want), "")
                 << to_string(isa) << ' ' << to_string(metric) << ' ' << to_string(dtype) << ' '
