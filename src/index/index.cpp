@@ -74,6 +74,11 @@ auto adding(MatrixView vectors, const Add& add) {
       add);
 }
 
+std::string searching(MatrixView queries) {
+  return fmt::format("{} queries of {} columns: search fewer at a time", queries.rows(),
+                     queries.cols());
+}
+
 // A key may have any length.
 std::string_view quotable(std::string_view key) {
   constexpr std::size_t kMost = 100;
@@ -523,13 +528,17 @@ std::vector<std::int64_t> Index::ids() const {
 Neighbors Index::search(MatrixView queries, const SearchOptions& options,
                         const Context& context) const {
   check_on_cpu(context, kIndex);
-  return impl_->family->search(queries, impl_->ask(options.filter), options.k, context);
+  return with_memory_errors(searching(queries), [&] {
+    return impl_->family->search(queries, impl_->ask(options.filter), options.k, context);
+  });
 }
 
 Ranges Index::within(MatrixView queries, const RangeOptions& options,
                      const Context& context) const {
   check_on_cpu(context, kIndex);
-  return impl_->family->within(queries, impl_->ask(options.filter), options.radius, context);
+  return with_memory_errors(searching(queries), [&] {
+    return impl_->family->within(queries, impl_->ask(options.filter), options.radius, context);
+  });
 }
 
 void Index::save(const std::string& path, const Context& context) const {

@@ -123,7 +123,7 @@ class Opening {
     return rows;
   }
 
-  // Of files whose packed values are not all there is.
+  // Empty where the packed values are all there is.
   MatrixView read_vectors(const IndexSpec& spec, std::int64_t rows) const {
     if (file_->metadata(kFeatures).empty()) {
       const auto values = bytes(kRows, tensor_type(spec.dtype), {rows, tensor_cols(spec)});

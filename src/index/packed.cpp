@@ -59,7 +59,7 @@ PackedBytes packed_bytes(const IndexSpec& spec, std::int64_t capacity) {
 
 SharedPacked packed_first(const PackedBytes& bytes, MetricSpec metric, std::int64_t rows, Isa isa) {
   BaseRounding rounding = lossless_rounding(metric, bytes.dtype(), bytes.cols(), isa);
-  RoundedRows first = bytes.first(rows, rounding, tile_kernel(isa).form);
+  RoundedRows first = bytes.first(rows, rounding);
   return std::make_shared<const PreparedBase>(
       PreparedBase{metric, isa, std::move(rounding), std::move(first)});
 }

@@ -40,7 +40,8 @@ bool should_pack(std::int64_t rows, std::int64_t packed);
 bool keeps_tiles_alone(const IndexSpec& spec);
 PackedBytes packed_bytes(const IndexSpec& spec, std::int64_t capacity);
 
-// The first of them, for a search on that ISA. Looks at the bytes, which must outlive it.
+// The first of them, for a search on an ISA whose queries they serve. Looks at the bytes, which
+// must outlive it.
 SharedPacked packed_first(const PackedBytes& bytes, MetricSpec metric, std::int64_t rows, Isa isa);
 
 // What they take beside the rows.

@@ -7,6 +7,7 @@
 #include "core/checked.hpp"
 #include "core/decode.hpp"
 #include "core/fail.hpp"
+#include "filter/rounded/tile_kernel.hpp"
 
 namespace nearfield {
 
@@ -115,14 +116,15 @@ void Part::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64
     if (bytes > 0) std::memcpy(into.row(at), rows_.row(first), static_cast<std::size_t>(bytes));
     return;
   }
-  for (std::int64_t i = 0; i < count; ++i) tiles_->take(first + i, into.row(at + i));
+  if (count > 0) tiles_->take(first, count, into.row(at));
 }
 
 SharedPacked PartView::packed_for(MetricSpec metric, Isa isa) const {
   const SharedPacked made = packed != nullptr ? packed : part->stored_packed();
   if (made != nullptr && made->isa == isa) return made;
   const PackedBytes* const tiles = part->tiles();
-  const std::int64_t rows = tiles != nullptr ? tiles->searchable(count) : 0;
+  if (tiles == nullptr || !tiles->serves(tile_kernel(isa).form)) return nullptr;
+  const std::int64_t rows = tiles->searchable(count);
   return rows > 0 ? packed_first(*tiles, metric, rows, isa) : nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Vectors behind each other, in memory or in a file, with their ids.
+// Vectors in memory or in a file, behind each other or in tiles, with their ids.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ class Part {
   // What the file holds of all its rows, made ready when it is first asked for; null if nothing.
   SharedPacked stored_packed() const;
 
-  // The vectors, where they lie behind each other as they were given; else they are in tiles alone.
+  // The vectors, if they are in tiles alone; else null, and they lie behind each other.
   const PackedBytes* tiles() const { return tiles_ ? &*tiles_ : nullptr; }
   MatrixView rows(std::int64_t count) const { return rows_.slice(0, count); }
   // Copies some of them, wherever they are, to rows [at, at + count) of a dense matrix.

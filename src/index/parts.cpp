@@ -19,8 +19,16 @@ void set_bit(RowBits& words, std::int64_t row) {
 // Copied between two looks at the cancel token.
 constexpr std::int64_t kRowsPerCheck = 4096;
 
-// What a call takes beside what grows with its rows.
-constexpr std::int64_t kCallBytes = 16 << 10;
+// What a call takes beside what grows with its rows: a vector that is taken out of tiles has up to
+// half of it.
+constexpr std::int64_t kCallBytes = 32 << 10;
+
+// Where it is, or in the buffer, if it is in tiles alone.
+const std::byte* vector_of(const Part& part, std::int64_t row, Matrix& buffer) {
+  if (part.tiles() == nullptr) return part.rows(row + 1).row(row);
+  part.read(row, 1, buffer, 0);
+  return buffer.row(0);
+}
 
 // Its limit is kept by who asks, and progress is of vectors that are added.
 Context for_packing(const Context& context) {
@@ -36,7 +44,9 @@ Parts::Parts(std::shared_ptr<Part> part, IndexSpec spec) : spec_(std::move(spec)
 
 std::int64_t Parts::rows_in(std::int64_t bytes) const {
   constexpr std::int64_t kOfAnId = sizeof(std::int64_t) + 2 * sizeof(std::uint32_t);
-  return bytes / (row_bytes(spec_.dtype, spec_.cols) + kOfAnId);
+  const std::int64_t vector = keeps_tiles_alone(spec_) ? RoundedRows::bytes_per_row(spec_.cols)
+                                                       : row_bytes(spec_.dtype, spec_.cols);
+  return bytes / (vector + kOfAnId);
 }
 
 std::int64_t Parts::removed() const {
@@ -103,7 +113,7 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
   }
   auto copy = std::make_shared<Part>(spec_, capacity);
   std::int64_t to = 0;
-  Matrix vector(spec_.dtype, 1, spec_.cols);
+  Matrix vector = keeps_tiles_alone(spec_) ? Matrix(spec_.dtype, 1, spec_.cols) : Matrix();
   for (const Held& held : parts) {
     const std::span<const std::int64_t> ids = held.part->ids(held.count);
     for (std::int64_t row = 0; row < held.count; ++row) {
@@ -112,8 +122,7 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
       if (to == capacity) {
         fail(ErrorCode::corrupt_file, "there are more vectors than ids: a file was changed");
       }
-      held.part->read(row, 1, vector, 0);
-      copy->put(to, vector.row(0), ids[static_cast<std::size_t>(row)],
+      copy->put(to, vector_of(*held.part, row, vector), ids[static_cast<std::size_t>(row)],
                 spec_.keys ? held.part->key(row) : std::string_view());
       copy->enter(to++);
     }

@@ -102,7 +102,7 @@ SearchShape bit_tile_shape(const SearchShape& every_row, const BitTuning& tuning
 // read.
 SearchShape kept_shape(SearchShape shape, const PreparedBase& prepared, const TileKernel& kernel,
                        const TileTuning& tuning) {
-  if (prepared.rounding.lossless) shape.base_buffer_bytes = 0;
+  if (prepared.rounding.lossless) shape.base_buffer_bytes = 0;  // as FilterMaker::reads_rows
   shape.tiles = rounded_blocks(shape, kernel, tuning);
   shape.query_filter_bytes = RoundedQueries::bytes_per_query(shape.cols);
   shape.fixed_bytes +=

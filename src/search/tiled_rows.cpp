@@ -3,9 +3,7 @@
 namespace nearfield {
 
 void TiledRows::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const {
-  for (std::int64_t i = 0; i < count; ++i) {
-    bytes_.take(rows_.begin + first + i, into.row(at + i));
-  }
+  if (count > 0) bytes_.take(rows_.begin + first, count, into.row(at));
 }
 
 void PickedRows::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const {

@@ -28,6 +28,10 @@ struct Vectors<float> {
   static IndexSpec spec() { return {.cols = 1}; }
 };
 template <>
+struct Vectors<std::int8_t> {
+  static IndexSpec spec() { return {.dtype = DType::i8, .cols = 4}; }
+};
+template <>
 struct Vectors<std::uint8_t> {
   static IndexSpec spec() { return {.dtype = DType::u8, .cols = 64}; }
 };
@@ -143,7 +147,8 @@ TEST(IndexConcurrency, ReadersSeeWholeCalls) {
 }
 
 TEST(IndexConcurrency, ReadersOfBytesSeeWholeCalls) {
-  expect_readers_see_whole_calls<std::uint8_t>();  // parts that hold all of them, and more
+  expect_readers_see_whole_calls<std::int8_t>();  // in parts that hold all of them, and more
+  expect_readers_see_whole_calls<std::uint8_t>();
 }
 
 // Two writers at once wait for each other, and lose nothing.

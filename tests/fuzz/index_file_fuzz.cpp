@@ -44,7 +44,15 @@ void use(Index& index, const std::string& copy) {
     index.upsert(queries, std::vector<std::string_view>{"a", "b"});
   });
   allow_error([&] { index.compact(); });
-  index.parts();
+  for (const IndexPart& part : index.parts()) {
+    Matrix rows(spec.dtype, std::min<std::int64_t>(part.rows->rows(), 100), spec.cols);
+    if (!part.rows->in_memory()) part.rows->read(0, rows.rows(), rows, 0);
+  }
+  allow_error([&] {  // by rows that are taken out of tiles
+    Matrix halves(DType::f32, 1, spec.cols);
+    reinterpret_cast<float*>(halves.row(0))[0] = 0.5F;
+    index.search(halves, {.k = 3}, context);
+  });
   index.stats();
   allow_error([&] { index.remove(ids); });
   allow_error([&] { index.search(queries, {.k = 3}, context); });

@@ -67,7 +67,13 @@ PackedBytes::PackedBytes(const BaseRounding& rounding, QueryForm form, std::int6
                           static_cast<std::size_t>(TileRows::all_bytes(capacity, rounding.cols))},
                .bias = {own_bias_.data(), own_terms_.size() * kGroupRows},
                .terms = own_terms_,
-               .odd = own_odd_} {}
+               .odd = own_odd_} {
+  // What a kernel reads and nobody puts: the last group's end, and behind it.
+  const std::int64_t last = capacity / kGroupRows * kGroupRows;
+  std::memset(own_values_.data() + last * depth_ * kPieceBytes, 0,
+              tensors_.values.size() - static_cast<std::size_t>(last * depth_ * kPieceBytes));
+  std::fill(own_bias_.data() + last, own_bias_.data() + tensors_.bias.size(), 0);
+}
 
 PackedBytes::PackedBytes(const BaseRounding& rounding, std::int64_t rows,
                          const RoundedTensors& tensors)
@@ -96,23 +102,50 @@ void PackedBytes::put(std::int64_t row, const std::byte* values) {
   odd = (rounded.squares & 1) != 0 ? odd | bit : odd & ~bit;
 }
 
-void PackedBytes::take(std::int64_t row, std::byte* out) const {
-  copy_pieces({tensors_.values.data() + offset_of(row), kBlockRows * kPieceBytes, out, kPieceBytes},
-              cols(), static_cast<std::byte>(rounding_.offset()));
+void PackedBytes::take(std::int64_t first, std::int64_t count, std::byte* out) const {
+  const auto flip = static_cast<std::byte>(rounding_.offset());
+  const std::int64_t end = first + count;
+  for (std::int64_t row = first; row < end;) {
+    if (row % kBlockRows == 0 && end - row >= kBlockRows) {
+      take_block(row, out);
+      row += kBlockRows;
+      out += kBlockRows * cols();
+      continue;
+    }
+    const std::byte* const pieces = tensors_.values.data() + offset_of(row);
+    copy_pieces({pieces, kBlockRows * kPieceBytes, out, kPieceBytes}, cols(), flip);
+    ++row;
+    out += cols();
+  }
+}
+
+// Reads each line once, not once for each row.
+void PackedBytes::take_block(std::int64_t first, std::byte* out) const {
+  const auto flip = static_cast<std::byte>(rounding_.offset());
+  const std::byte* pieces = tensors_.values.data() + offset_of(first);
+  for (std::int64_t col = 0; col < cols(); col += kPieceBytes, pieces += kBlockRows * kPieceBytes) {
+    const std::int64_t bytes = std::min(kPieceBytes, cols() - col);
+    for (std::int64_t row = 0; row < kBlockRows; ++row) {
+      copy_pieces({pieces + row * kPieceBytes, 0, out + row * cols() + col, 0}, bytes, flip);
+    }
+  }
 }
 
 std::int64_t PackedBytes::searchable(std::int64_t rows) const {
-  if (!own_) return rows;
+  if (!own_ || rows == capacity_) return rows;
   const std::int64_t behind = divide_up(kTileBytes, depth_ * kPieceBytes);
   return std::max<std::int64_t>(rows - round_up(behind, kWordRows), 0) / kWordRows * kWordRows;
 }
 
-RoundedRows PackedBytes::first(std::int64_t rows, const BaseRounding& rounding,
-                               QueryForm form) const {
+bool PackedBytes::serves(QueryForm form) const {
+  return (form == QueryForm::offset_bytes) == (form_ == QueryForm::offset_bytes);
+}
+
+RoundedRows PackedBytes::first(std::int64_t rows, const BaseRounding& rounding) const {
   const auto groups = static_cast<std::size_t>(divide_up(rows, kGroupRows));
   const auto bytes = static_cast<std::size_t>(TileRows::all_bytes(rows, cols()));
   return {rounding,
-          form,
+          form_,
           rows,
           {.values = tensors_.values.first(bytes),
            .bias = tensors_.bias.first(groups * kGroupRows),

@@ -26,17 +26,20 @@ class PackedBytes {
 
   // Of those that own theirs. Others may read every other row meanwhile.
   void put(std::int64_t row, const std::byte* values);
-  // Copies a row that was put.
-  void take(std::int64_t row, std::byte* out) const;
+  // Copies rows that were put, close to each other.
+  void take(std::int64_t first, std::int64_t count, std::byte* out) const;
 
   // Of so many of its first rows, how many can be searched by tiles while rows behind them are put:
-  // whole words of a bitset, and behind them what a kernel reads on.
+  // whole words of a bitset, and behind them what a kernel reads on. All, where none will be put.
   std::int64_t searchable(std::int64_t rows) const;
-  // Of so many of its first rows, which are searchable, or all of them.
-  RoundedRows first(std::int64_t rows, const BaseRounding& rounding, QueryForm form) const;
+  // Of so many of its first rows, which are searchable, for queries of its form.
+  RoundedRows first(std::int64_t rows, const BaseRounding& rounding) const;
+  // Whether queries of that form can meet them.
+  bool serves(QueryForm form) const;
 
  private:
   std::int64_t offset_of(std::int64_t row) const;
+  void take_block(std::int64_t first, std::byte* out) const;
 
   BaseRounding rounding_;
   QueryForm form_;

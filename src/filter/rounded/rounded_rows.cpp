@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 
 #include "core/checked.hpp"
@@ -59,15 +60,15 @@ RoundedRows::RoundedRows(const BaseRounding& rounding, QueryForm form, std::int6
       bias_(tensors.bias),
       terms_(tensors.terms),
       odd_(tensors.odd) {
-  const bool offset = form == QueryForm::offset_bytes;
-  if (offset != (made_for == QueryForm::offset_bytes)) change_form(form);
-  find_largest(rounding);
+  const bool offset = made_for == QueryForm::offset_bytes;
+  assert(!offset || form == QueryForm::offset_bytes);
+  if (form == QueryForm::offset_bytes && !offset) take_offset_off();
+  if (!rounding.lossless) find_largest(rounding);
 }
 
-// The bias for offset bytes is that for bytes less 128 times the sum of a row's values. Numbers of
-// a file that was changed may be any: in unsigned ones they wrap around.
-void RoundedRows::change_form(QueryForm to) {
-  const std::int32_t offset = to == QueryForm::offset_bytes ? -128 : 128;
+// From the bias for bytes: less 128 times the sum of a row's values. Numbers of a file that was
+// changed may be any: in unsigned ones they wrap around.
+void RoundedRows::take_offset_off() {
   own_bias_ = AlignedArray<std::int32_t>(std::ssize(bias_));
   const auto* values = reinterpret_cast<const std::int8_t*>(tiles_.all().data());
   for (std::int64_t first = 0; first < std::ssize(bias_); first += kBlockRows) {
@@ -80,9 +81,9 @@ void RoundedRows::change_form(QueryForm to) {
     for (std::size_t row = 0; row < sums.size(); ++row) {
       const std::int32_t bias = bias_[static_cast<std::size_t>(first) + row];
       const bool certain = bias == kNeverFound || bias == kAlwaysFound;
-      const auto change = static_cast<std::uint32_t>(certain ? 0 : offset * sums[row]);
+      const auto offset = static_cast<std::uint32_t>(certain ? 0 : 128 * sums[row]);
       own_bias_[first + static_cast<std::int64_t>(row)] =
-          static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) + change);
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) - offset);
     }
   }
   bias_ = {own_bias_.data(), bias_.size()};

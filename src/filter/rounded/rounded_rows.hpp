@@ -33,7 +33,8 @@ class RoundedRows {
               int threads, Monitor& monitor,
               TileRows::Progress progress = TileRows::Progress::none);
   // Looks at tensors() of others, made for queries of the form `made_for` of so many rows with the
-  // same rounding, which must outlive it. For queries of another form it makes the bias anew.
+  // same rounding, which must outlive it. Those for bytes serve every form: for offset bytes, the
+  // bias is made anew.
   RoundedRows(const BaseRounding& rounding, QueryForm form, std::int64_t rows,
               const RoundedTensors& tensors, QueryForm made_for = QueryForm::bytes);
 
@@ -71,7 +72,7 @@ class RoundedRows {
   void round_group(const BaseRounding& rounding, QueryForm form, MatrixView rows,
                    std::int64_t group, Rounder& rounder, std::byte* out);
   void find_largest(const BaseRounding& rounding);
-  void change_form(QueryForm to);
+  void take_offset_off();
 
   TileRows tiles_;
   // Its own, unless it looks at those of others.

@@ -160,53 +160,61 @@ class Merge {
   std::array<std::size_t, 2> at_{};
 };
 
-// The first k of both, for each query.
-Neighbors merged(const Neighbors& first, const Neighbors& second) {
-  Neighbors result = first;
-  const std::array<const Neighbors*, 2> lists{&first, &second};
+// The first k of both, for each query, where the first of them are.
+void merge_into(Neighbors& result, const Neighbors& other) {
+  const std::array<const Neighbors*, 2> lists{&result, &other};
+  const auto k = static_cast<std::size_t>(result.k);
+  std::vector<std::int64_t> ids(k);
+  std::vector<double> keys(k);
+  std::vector<float> distances(k);
   for (std::int64_t query = 0; query < result.queries; ++query) {
     const auto found = [&](const Neighbors& list) {
       return static_cast<std::size_t>(list.counts[static_cast<std::size_t>(query)]);
     };
-    Merge merge(first.keys_of(query).first(found(first)), first.ids_of(query).first(found(first)),
-                second.keys_of(query).first(found(second)),
-                second.ids_of(query).first(found(second)));
-    std::int64_t count = 0;
-    for (; count < result.k && !merge.ended(); ++count) {
+    Merge merge(result.keys_of(query).first(found(result)),
+                result.ids_of(query).first(found(result)), other.keys_of(query).first(found(other)),
+                other.ids_of(query).first(found(other)));
+    std::size_t count = 0;
+    for (; count < k && !merge.ended(); ++count) {
       const auto [list, i] = merge.next();
-      const auto slot = static_cast<std::size_t>(query * result.k + count);
-      result.ids[slot] = lists[list]->ids_of(query)[i];
-      result.keys[slot] = lists[list]->keys_of(query)[i];
-      result.distances[slot] = lists[list]->distances_of(query)[i];
+      ids[count] = lists[list]->ids_of(query)[i];
+      keys[count] = lists[list]->keys_of(query)[i];
+      distances[count] = lists[list]->distances_of(query)[i];
     }
-    result.counts[static_cast<std::size_t>(query)] = count;
+    const std::int64_t to = query * result.k;
+    std::copy_n(ids.begin(), count, result.ids.begin() + to);
+    std::copy_n(keys.begin(), count, result.keys.begin() + to);
+    std::copy_n(distances.begin(), count, result.distances.begin() + to);
+    result.counts[static_cast<std::size_t>(query)] = static_cast<std::int64_t>(count);
   }
-  return result;
 }
 
 // All of both, for each query.
-Ranges merged(const Ranges& first, const Ranges& second) {
-  Ranges result;
-  result.offsets.push_back(0);
-  const std::array<const Ranges*, 2> lists{&first, &second};
-  for (std::size_t query = 0; query + 1 < first.offsets.size(); ++query) {
+void merge_into(Ranges& result, const Ranges& other) {
+  Ranges both;
+  both.offsets.push_back(0);
+  const std::array<const Ranges*, 2> lists{&result, &other};
+  for (std::size_t query = 0; query + 1 < result.offsets.size(); ++query) {
     const auto part = [&](const Ranges& list, const auto& values) {
       const auto begin = static_cast<std::size_t>(list.offsets[query]);
       return std::span(values).subspan(begin,
                                        static_cast<std::size_t>(list.offsets[query + 1]) - begin);
     };
-    Merge merge(part(first, first.keys), part(first, first.ids), part(second, second.keys),
-                part(second, second.ids));
+    Merge merge(part(result, result.keys), part(result, result.ids), part(other, other.keys),
+                part(other, other.ids));
     while (!merge.ended()) {
       const auto [list, i] = merge.next();
       const Ranges& from = *lists[list];
-      result.ids.push_back(part(from, from.ids)[i]);
-      result.keys.push_back(part(from, from.keys)[i]);
-      result.distances.push_back(part(from, from.distances)[i]);
+      both.ids.push_back(part(from, from.ids)[i]);
+      both.keys.push_back(part(from, from.keys)[i]);
+      both.distances.push_back(part(from, from.distances)[i]);
     }
-    result.offsets.push_back(std::ssize(result.ids));
+    both.offsets.push_back(std::ssize(both.ids));
   }
-  return result;
+  result.ids = std::move(both.ids);
+  result.keys = std::move(both.keys);
+  result.distances = std::move(both.distances);
+  result.offsets = std::move(both.offsets);
 }
 
 class Flat final : public Family {
@@ -217,24 +225,29 @@ class Flat final : public Family {
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     return all_rows<Neighbors>(
-        queries, parts, context, [&](MatrixView asked, const Stretch& stretch, const Context& own) {
-          return knn(MatrixRows(asked), stretch.rows(),
-                     {.k = k, .metric = metric_, .filter = stretch.filter(), .ids = stretch.ids()},
-                     own);
+        queries, parts, context,
+        [&](MatrixView asked, const Stretch& stretch, bool first, const Context& own) {
+          // Of those behind the first only as many as there are: the last rows of a part are few.
+          const std::int64_t most = first ? k : std::min(k, stretch.rows().rows());
+          return knn(
+              MatrixRows(asked), stretch.rows(),
+              {.k = most, .metric = metric_, .filter = stretch.filter(), .ids = stretch.ids()},
+              own);
         });
   }
 
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
                 const Context& context) const override {
-    return all_rows<Ranges>(queries, parts, context,
-                            [&](MatrixView asked, const Stretch& stretch, const Context& own) {
-                              return nearfield::within(MatrixRows(asked), stretch.rows(),
-                                                       {.radius = radius,
-                                                        .metric = metric_,
-                                                        .filter = stretch.filter(),
-                                                        .ids = stretch.ids()},
-                                                       own);
-                            });
+    return all_rows<Ranges>(
+        queries, parts, context,
+        [&](MatrixView asked, const Stretch& stretch, bool /*first*/, const Context& own) {
+          return nearfield::within(MatrixRows(asked), stretch.rows(),
+                                   {.radius = radius,
+                                    .metric = metric_,
+                                    .filter = stretch.filter(),
+                                    .ids = stretch.ids()},
+                                   own);
+        });
   }
 
  private:
@@ -245,17 +258,14 @@ class Flat final : public Family {
     if (bytes.rows() > 0) queries = bytes;
     const std::vector<Stretch> stretches = stretches_of(parts, metric_, context);
     OneByOne run(queries, stretches, context);
-    Result result = search(queries, stretches.front(), run.context());
+    Result result = search(queries, stretches.front(), true, run.context());
     run.end_stretch(stretches.front());
     for (const Stretch& stretch : std::span(stretches).subspan(1)) {
-      const Result other = search(queries, stretch, run.context());
+      const Result other = search(queries, stretch, false, run.context());
       run.end_stretch(stretch);
-      Stats stats = result.stats;
-      add_stats(other.stats, stats);
-      const bool exact = result.exact && other.exact;
-      result = merged(result, other);
-      result.stats = std::move(stats);
-      result.exact = exact;
+      merge_into(result, other);
+      add_stats(other.stats, result.stats);
+      result.exact = result.exact && other.exact;
     }
     return result;
   }
@@ -264,7 +274,7 @@ class Flat final : public Family {
   // them from there. Empty if some do not, and under a memory limit, which the copy is not counted
   // in.
   Matrix as_bytes(MatrixView queries, const Context& context) const {
-    if (!tiles_alone_ || queries.dtype() == dtype_ || queries.dtype() == DType::bits ||
+    if (!tiles_alone_ || queries.dtype() == dtype_ || !holds(queries.dtype(), dtype_) ||
         context.memory_limit) {
       return {};
     }

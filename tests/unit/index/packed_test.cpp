@@ -177,6 +177,17 @@ TEST(PackedIndex, FloatsThatHoldBytesMeetTheTiles) {
   EXPECT_EQ(index.search(floats, {.k = 7}).keys, knn(floats, rows, {.k = 7}).keys);
 }
 
+// As knn refuses them, whatever their values are.
+TEST(PackedIndex, BytesOfTheOtherSignAreRefused) {
+  const Matrix zeros(DType::i8, 1, 20);
+  for (const std::optional<std::int64_t> limit : {std::optional<std::int64_t>(), {1 << 30}}) {
+    Index index({.dtype = DType::u8, .cols = 20});
+    index.add(vectors(DType::u8, 300));
+    expect_error([&] { index.search(zeros, {}, {.memory_limit = limit}); },
+                 ErrorCode::invalid_argument, {"i8", "u8"});
+  }
+}
+
 TEST(PackedIndex, BytesInTilesAloneAreTakenOut) {
   const TempFolder folder;
   const Matrix rows = vectors(DType::i8, 300);

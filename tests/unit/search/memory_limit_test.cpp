@@ -321,7 +321,7 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
   int refused = 0;
   for (const auto& [dtype, metric] :
        {std::pair(DType::f32, Metric::sqeuclidean), std::pair(DType::f32, Metric::l1),
-        std::pair(DType::bits, Metric::hamming)}) {
+        std::pair(DType::u8, Metric::sqeuclidean), std::pair(DType::bits, Metric::hamming)}) {
     const Matrix vectors = data::make_matrix({data::Kind::uniform, dtype, kRows, 64, 1});
     knn(vectors.view().slice(0, 100), vectors, {.metric = metric}, {.threads = 2});
     for (const bool with_keys : {false, true}) {
@@ -348,6 +348,9 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
         limited.expect_kept("upsert", [&](const Context& context) {
           index.upsert(vectors.view().slice(0, std::ssize(replaced)), replaced, context);
         });
+        limited.expect_kept("search", [&](const Context& context) {
+          index.search(vectors.view().slice(0, 100), {.k = 50}, context);
+        });
         limited.expect_kept(
             "save", [&](const Context& context) { index.save(folder.path("index.nf"), context); });
         limited.expect_kept("compact", [&](const Context& context) { index.compact(context); });
@@ -356,7 +359,7 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
       }
     }
   }
-  EXPECT_GT(done, 150);  // of 330
+  EXPECT_GT(done, 200);  // of 480
   EXPECT_GT(refused, 50);
 }
 
