@@ -16,7 +16,6 @@
 #include "index/parts.hpp"
 #include "io/tensor_file.hpp"
 #include "search/check_rows.hpp"
-#include "search/tiled_rows.hpp"
 
 namespace nearfield {
 namespace {
@@ -479,26 +478,6 @@ Matrix Index::get(std::span<const std::int64_t> ids) const {
   }
   return rows;
 }
-
-namespace {
-
-// Keeps the part.
-std::shared_ptr<const RowSource> rows_of(const std::shared_ptr<const PartView>& view) {
-  const auto keeping = [&](auto rows) {
-    using Rows = decltype(rows);
-    struct Kept {
-      std::shared_ptr<const PartView> view;
-      Rows rows;
-    };
-    const auto kept = std::make_shared<const Kept>(Kept{view, std::move(rows)});
-    return std::shared_ptr<const RowSource>(kept, &kept->rows);
-  };
-  const PackedBytes* const tiles = view->part->tiles();
-  if (tiles == nullptr) return keeping(MatrixRows(view->rows()));
-  return keeping(TiledRows(*tiles, {0, view->count}, nullptr));
-}
-
-}  // namespace
 
 std::vector<IndexPart> Index::parts() const {
   std::vector<IndexPart> parts;

@@ -8,6 +8,7 @@
 #include "core/decode.hpp"
 #include "core/fail.hpp"
 #include "filter/rounded/tile_kernel.hpp"
+#include "search/tiled_rows.hpp"
 
 namespace nearfield {
 
@@ -126,6 +127,21 @@ SharedPacked PartView::packed_for(MetricSpec metric, Isa isa) const {
   if (tiles == nullptr || !tiles->serves(tile_kernel(isa).form)) return nullptr;
   const std::int64_t rows = tiles->searchable(count);
   return rows > 0 ? packed_first(*tiles, metric, rows, isa) : nullptr;
+}
+
+std::shared_ptr<const RowSource> rows_of(const std::shared_ptr<const PartView>& view) {
+  const auto keeping = [&](auto rows) {
+    using Rows = decltype(rows);
+    struct Kept {
+      std::shared_ptr<const PartView> view;
+      Rows rows;
+    };
+    const auto kept = std::make_shared<const Kept>(Kept{view, std::move(rows)});
+    return std::shared_ptr<const RowSource>(kept, &kept->rows);
+  };
+  const PackedBytes* const tiles = view->part->tiles();
+  if (tiles == nullptr) return keeping(MatrixRows(view->rows()));
+  return keeping(TiledRows(*tiles, {0, view->count}, nullptr));
 }
 
 void Part::put(std::int64_t row, const std::byte* values, std::int64_t id, std::string_view key) {

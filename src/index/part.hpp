@@ -12,6 +12,7 @@
 
 #include <nearfield/index.hpp>
 #include <nearfield/matrix.hpp>
+#include <nearfield/rows.hpp>
 
 #include "core/aligned_array.hpp"
 #include "core/checked.hpp"
@@ -127,6 +128,9 @@ struct PartView {
   MatrixView rows() const { return part->rows(count); }
   std::span<const std::int64_t> ids() const { return part->ids(count); }
 };
+
+// Its rows, for as long as somebody has them.
+std::shared_ptr<const RowSource> rows_of(const std::shared_ptr<const PartView>& view);
 
 // Calls use(view, begin, end) for each run of live rows.
 template <class Use>
