@@ -17,8 +17,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,18 +24,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pycolmap
+from colmap_matches import NEARFIELD, Matches, differences, read_matches, run
 from textured_scene import views
 
-ROOT = Path(__file__).parents[2]
-NEARFIELD = os.environ.get("NEARFIELD", str(ROOT / "build/release/nearfield"))
-MAX_PAIR = 2147483647
-LEAST_MATCHES = 15  # COLMAP empties the list of a pair that has fewer
 MOST_ERROR_RATIO = 1.05
 MOST_FEATURES = 1000  # of an image: COLMAP's brute force takes its time
-
-Matches = dict[tuple[int, int], set[tuple[int, int]]]
 
 
 @dataclass
@@ -53,28 +45,6 @@ class Outcome:
     seconds: float
     matches: Matches
     model: Model
-
-
-def read_matches(database: Path) -> Matches:
-    connection = sqlite3.connect(database)
-    found: Matches = {}
-    for pair_id, rows, data in connection.execute("SELECT pair_id, rows, data FROM matches"):
-        numbers = np.frombuffer(data or b"", np.uint32).reshape(rows, 2)
-        found[divmod(pair_id, MAX_PAIR)] = {(int(one), int(two)) for one, two in numbers}
-    connection.close()
-    return found
-
-
-def run(*command: str | Path) -> str:
-    done = subprocess.run(
-        [str(word) for word in command],
-        text=True,
-        capture_output=True,
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
-    )
-    if done.returncode != 0:
-        sys.exit(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def match_with_nearfield(database: Path) -> None:
@@ -204,21 +174,6 @@ def show(name: str, outcomes: list[Outcome]) -> None:
             f"{sum(map(len, each.matches.values())):8} {model.images:7} {model.points:7} "
             f"{model.error:10.4f}"
         )
-
-
-def differences(ours: Matches, theirs: Matches) -> list[str]:
-    """Of pairs that COLMAP did not empty."""
-    found = []
-    for pair in sorted(ours.keys() | theirs.keys()):
-        mine, other = ours.get(pair), theirs.get(pair)
-        if mine is None or other is None:
-            found.append(f"images {pair}: only one of the two has the pair")
-        elif mine != other and not (not other and len(mine) < LEAST_MATCHES):
-            found.append(
-                f"images {pair}: {len(mine - other)} matches are ours only, "
-                f"{len(other - mine)} theirs only, {len(mine & other)} both"
-            )
-    return found
 
 
 def judge(outcomes: list[Outcome]) -> list[str]:
