@@ -238,7 +238,7 @@ def test_dmatches_of_results() -> None:
     np.testing.assert_array_equal(there_and_back.first, pairs.first)
     np.testing.assert_array_equal(there_and_back.second, pairs.second)
     np.testing.assert_array_equal(there_and_back.distances, pairs.distances)
-    assert [values.dtype for values in there_and_back] == [np.int64, np.int64, np.float32]
+    assert [values.dtype for values in there_and_back] == [np.float32, np.int64, np.int64]
 
     nearest = to_dmatches(nf.knn(left, right, k=3, metric="euclidean"))
     assert flat(nearest) == flat(Matcher().knnMatch(left, right, 3))

@@ -18,11 +18,11 @@ Item = TypeVar("Item")
 
 
 class MatchArrays(NamedTuple):
-    """Matches as arrays, in the order of the list that they were in."""
+    """Matches as arrays, in the order of the list that they were in. Unpacks as `Pairs` does."""
 
+    distances: NDArray[float32]
     first: NDArray[int64]  # queryIdx
     second: NDArray[int64]  # trainIdx
-    distances: NDArray[float32]
 
 
 class Grouped(NamedTuple):
@@ -67,13 +67,13 @@ def to_dmatches(
 
 
 def from_dmatches(matches: Sequence[cv2.DMatch]) -> MatchArrays:
-    """queryIdx, trainIdx and distance of each match, as the arrays `first, second, distances`.
+    """distance, queryIdx and trainIdx of each match, as the arrays `distances, first, second`.
 
     imgIdx is not looked at: these are matches of one image with another.
 
     >>> import cv2
     >>> from nearfield.vision import from_dmatches
-    >>> first, second, distances = from_dmatches([cv2.DMatch(3, 5, 0.5), cv2.DMatch(4, 1, 2)])
+    >>> distances, first, second = from_dmatches([cv2.DMatch(3, 5, 0.5), cv2.DMatch(4, 1, 2)])
     >>> first, second
     (array([3, 4]), array([5, 1]))
     """
@@ -84,9 +84,9 @@ def from_dmatches(matches: Sequence[cv2.DMatch]) -> MatchArrays:
                 "knnMatch gives, write [match for nearest in matches for match in nearest]"
             )
     return MatchArrays(
+        np.array([match.distance for match in matches], np.float32),
         np.array([match.queryIdx for match in matches], np.int64),
         np.array([match.trainIdx for match in matches], np.int64),
-        np.array([match.distance for match in matches], np.float32),
     )
 
 
