@@ -70,12 +70,6 @@ double parse_share(const std::string& text) {
   return share;
 }
 
-Matrix read_all(const RowSource& source) {
-  Matrix all(source.dtype(), source.rows(), source.cols());
-  source.read(0, source.rows(), all, 0);
-  return all;
-}
-
 Answers read_answers(const std::string& path) {
   if (describe_file(path).content != FileInfo::Content::truth) {
     return {read_id_table(path), std::nullopt};

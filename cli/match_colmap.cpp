@@ -152,6 +152,8 @@ void report(const ColmapDatabase& database, std::size_t chosen, const MatchPairs
   took.add("seconds", stats.seconds)
       .add("image_pairs", stats.pairs)
       .add("image_pairs_per_second", rate)
+      .add("reading_seconds", stats.reading_seconds)
+      .add("writing_seconds", stats.taking_seconds)
       .add("images_read", stats.images_read)
       .add("most_bytes_kept", stats.most_bytes_kept);
   JsonObject json;

@@ -18,6 +18,8 @@ struct MatchPairsStats {
   std::int64_t images_read = 0;      // an image that had to make room for others counts again
   std::int64_t most_bytes_kept = 0;  // of images, read and made ready
   double seconds = 0;
+  double reading_seconds = 0;  // of these, reading images and making them ready
+  double taking_seconds = 0;   // of these, in `take`: matching waits meanwhile
 };
 
 // The matches of a pair, by its place in `pairs`.

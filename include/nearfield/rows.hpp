@@ -30,6 +30,9 @@ class RowSource {
   virtual const PreparedBase* prepared() const { return nullptr; }
 };
 
+// A copy of them.
+Matrix read_all(const RowSource& rows);
+
 // Looks at both.
 class MatrixRows final : public RowSource {
  public:

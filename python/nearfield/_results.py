@@ -147,6 +147,8 @@ class MatchPairsStats:
     images_read: int  # an image that had to make room for others counts again
     most_bytes_kept: int  # of images, read and made ready
     seconds: float
+    reading_seconds: float  # of these, reading images and making them ready
+    taking_seconds: float  # of these, waiting for `take`
 
 
 @dataclass(frozen=True, eq=False, repr=False)

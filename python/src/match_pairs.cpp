@@ -37,12 +37,7 @@ class RowsFeatures final : public ImageFeatures {
   std::optional<MatrixView> in_memory(std::int64_t image) const override {
     return source(image).in_memory();
   }
-
-  Matrix read(std::int64_t image) const override {
-    Matrix whole(dtype(), rows(image), cols());
-    source(image).read(0, rows(image), whole, 0);
-    return whole;
-  }
+  Matrix read(std::int64_t image) const override { return read_all(source(image)); }
 
  private:
   const RowSource& source(std::int64_t image) const {
@@ -149,6 +144,8 @@ nb::dict run_match_pairs(const std::vector<const Rows*>& images, const PairArray
   fields["images_read"] = stats.images_read;
   fields["most_bytes_kept"] = stats.most_bytes_kept;
   fields["seconds"] = stats.seconds;
+  fields["reading_seconds"] = stats.reading_seconds;
+  fields["taking_seconds"] = stats.taking_seconds;
   return fields;
 }
 

@@ -23,11 +23,7 @@ MatrixFeatures::MatrixFeatures(std::vector<MatrixView> images) : images_(std::mo
   }
 }
 
-Matrix MatrixFeatures::read(std::int64_t image) const {
-  Matrix copy(dtype(), rows(image), cols());
-  MatrixRows(at(image)).read(0, rows(image), copy, 0);
-  return copy;
-}
+Matrix MatrixFeatures::read(std::int64_t image) const { return read_all(MatrixRows(at(image))); }
 
 std::vector<ImagePair> exhaustive_pairs(std::int64_t images) {
   return sequential_pairs(images, images);
@@ -35,6 +31,8 @@ std::vector<ImagePair> exhaustive_pairs(std::int64_t images) {
 
 std::vector<ImagePair> sequential_pairs(std::int64_t images, std::int64_t overlap) {
   const std::int64_t count = count_sequential_pairs(images, overlap);
+  constexpr std::int64_t kPairBytes = sizeof(ImagePair);
+  checked_mul(count, kPairBytes, "bytes of a list of pairs of images");
   return with_memory_errors(
       fmt::format("a list of {} pairs of images: name fewer of them", count), [&] {
         std::vector<ImagePair> pairs;

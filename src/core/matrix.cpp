@@ -133,6 +133,12 @@ Matrix& Matrix::operator=(Matrix&& other) noexcept {
   return *this;
 }
 
+Matrix read_all(const RowSource& rows) {
+  Matrix all(rows.dtype(), rows.rows(), rows.cols());
+  rows.read(0, rows.rows(), all, 0);
+  return all;
+}
+
 void MatrixRows::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const {
   const MatrixView rows = view_.slice(first, count);
   const auto bytes = static_cast<std::size_t>(row_bytes(dtype(), cols()));

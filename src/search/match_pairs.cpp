@@ -72,12 +72,17 @@ class PairMatcher {
     const PairBlocks blocks = blocks_of_pairs(pairs_, checked_image_bytes(), shares_.images);
     for (std::int64_t i = 0; i < blocks.count(); ++i) {
       const Wave block = blocks.block(i);
+      const double before_reading = monitor_.seconds();
       keep_images_of(block);
+      stats_.reading_seconds += monitor_.seconds() - before_reading;
       for (std::size_t first = 0; first < block.size();) {
         const std::size_t end = end_of_wave(block, first);
         const Wave wave = block.subspan(first, end - first);
         const double begin = monitor_.seconds();
-        take_wave(wave, matches_of(wave), take);
+        const std::vector<Pairs> found = matches_of(wave);
+        const double before_taking = monitor_.seconds();
+        take_wave(wave, found, take);
+        stats_.taking_seconds += monitor_.seconds() - before_taking;
         if (monitor_.seconds() - begin < kWaveSeconds) {
           wave_of_a_thread_ = std::min(2 * wave_of_a_thread_, kMostWaveOfAThread);
         }

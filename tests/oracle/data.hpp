@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <nearfield/image_features.hpp>
 #include <nearfield/knn.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/rows.hpp>
@@ -80,6 +81,28 @@ class PiecewiseRows final : public RowSource {
  private:
   MatrixView view_;
   mutable std::atomic<bool> reading_ = false;
+};
+
+// Descriptors of images as a file gives them: read anew each time. The images must outlive it.
+class UnkeptFeatures final : public ImageFeatures {
+ public:
+  explicit UnkeptFeatures(const std::vector<Matrix>& images)
+      : features_({images.begin(), images.end()}) {}
+
+  std::int64_t images() const override { return features_.images(); }
+  DType dtype() const override { return features_.dtype(); }
+  std::int64_t cols() const override { return features_.cols(); }
+  std::int64_t rows(std::int64_t image) const override { return features_.rows(image); }
+  Matrix read(std::int64_t image) const override {
+    ++reads_;
+    return features_.read(image);
+  }
+
+  std::int64_t reads() const { return reads_; }
+
+ private:
+  MatrixFeatures features_;
+  mutable std::int64_t reads_ = 0;
 };
 
 // About half of the rows, as a RowFilter that looks at this object's memory. The bitset has stray

@@ -91,6 +91,7 @@ def test_files_are_read_when_they_are_needed(tmp_path: Path) -> None:
     for (first, second), matches in zip(found.pairs, found, strict=True):
         assert_same(matches, nf.match(features[first], features[second]))
     assert found.stats.images_read == 5
+    assert 0 < found.stats.reading_seconds < found.stats.seconds
 
 
 def test_take_is_called_once_a_pair_in_this_thread() -> None:

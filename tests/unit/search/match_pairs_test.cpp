@@ -43,26 +43,6 @@ std::vector<MatrixView> views(const std::vector<Matrix>& images) {
   return {images.begin(), images.end()};
 }
 
-// Read anew each time, as from a file.
-class UnkeptFeatures final : public ImageFeatures {
- public:
-  explicit UnkeptFeatures(const std::vector<Matrix>& images) : features_(views(images)) {}
-
-  std::int64_t images() const override { return features_.images(); }
-  DType dtype() const override { return features_.dtype(); }
-  std::int64_t cols() const override { return features_.cols(); }
-  std::int64_t rows(std::int64_t image) const override { return features_.rows(image); }
-  Matrix read(std::int64_t image) const override {
-    ++reads;
-    return features_.read(image);
-  }
-
-  mutable std::int64_t reads = 0;
-
- private:
-  MatrixFeatures features_;
-};
-
 struct Taken {
   std::vector<std::int64_t> order;
   std::map<std::int64_t, Pairs> matches;
@@ -114,8 +94,8 @@ TEST(MatchPairs, FindsWhatMatchFindsOfEach) {
       const Context context{.threads = threads};
       expect_matches_of_each(take_all(MatrixFeatures(views(images)), pairs, options, context),
                              images, pairs, options);
-      expect_matches_of_each(take_all(UnkeptFeatures(images), pairs, options, context), images,
-                             pairs, options);
+      expect_matches_of_each(take_all(data::UnkeptFeatures(images), pairs, options, context),
+                             images, pairs, options);
     }
   }
 }
@@ -124,19 +104,22 @@ TEST(MatchPairs, ALimitCostsReadingAndChangesNothing) {
   const std::vector<Matrix> images = scene(DType::u8, 16, 200);
   const std::vector<ImagePair> pairs = exhaustive_pairs(16);
   const MatchOptions options{.ratio = 0.95};
-  const UnkeptFeatures unlimited(images);
+  const data::UnkeptFeatures unlimited(images);
   const Taken all = take_all(unlimited, pairs, options);
-  EXPECT_EQ(unlimited.reads, 13);  // three have no descriptors
+  EXPECT_EQ(unlimited.reads(), 13);  // three have no descriptors
   EXPECT_EQ(all.stats.images_read, 13);
+  EXPECT_GT(all.stats.reading_seconds, 0);
+  EXPECT_GT(all.stats.taking_seconds, 0);
+  EXPECT_LT(all.stats.reading_seconds + all.stats.taking_seconds, all.stats.seconds);
 
   std::vector<std::int64_t> order;
   for (const int threads : {1, 3}) {
-    const UnkeptFeatures features(images);
+    const data::UnkeptFeatures features(images);
     const Context tight{.threads = threads, .memory_limit = 300'000};
     const Taken taken = take_all(features, pairs, options, tight);
     expect_matches_of_each(taken, images, pairs, options);
-    EXPECT_GT(features.reads, 13);
-    EXPECT_EQ(taken.stats.images_read, features.reads);
+    EXPECT_GT(features.reads(), 13);
+    EXPECT_EQ(taken.stats.images_read, features.reads());
     EXPECT_LE(taken.stats.most_bytes_kept, 150'000);
     if (order.empty()) order = taken.order;
     EXPECT_EQ(taken.order, order) << threads << " threads";
@@ -298,6 +281,8 @@ TEST(PairsOfImages, AreListed) {
   EXPECT_TRUE(exhaustive_pairs(1).empty());
   EXPECT_TRUE(sequential_pairs(5, 0).empty());
   expect_error([] { sequential_pairs(5, -1); }, ErrorCode::invalid_argument, {"-1"});
+  expect_error([] { exhaustive_pairs(2'000'000'000); }, ErrorCode::invalid_argument,
+               {"1999999999000000000", "16", "pairs of images"});
 }
 
 TEST(BlocksOfPairs, HoldEachPairOnceAndFitTheBudget) {

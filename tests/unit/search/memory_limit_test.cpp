@@ -363,22 +363,6 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
   EXPECT_GT(refused, 50);
 }
 
-// Read anew each time, as from a file.
-class ImagesOfAFile final : public ImageFeatures {
- public:
-  explicit ImagesOfAFile(const std::vector<Matrix>& images)
-      : kept_(std::vector<MatrixView>(images.begin(), images.end())) {}
-
-  std::int64_t images() const override { return kept_.images(); }
-  DType dtype() const override { return kept_.dtype(); }
-  std::int64_t cols() const override { return kept_.cols(); }
-  std::int64_t rows(std::int64_t image) const override { return kept_.rows(image); }
-  Matrix read(std::int64_t image) const override { return kept_.read(image); }
-
- private:
-  MatrixFeatures kept_;
-};
-
 TEST(MemoryLimit, IsKeptByMatchingManyPairs) {
   int done = 0;
   int refused = 0;
@@ -389,7 +373,7 @@ TEST(MemoryLimit, IsKeptByMatchingManyPairs) {
           data::make_matrix({data::Kind::gaussian, dtype,
                              i == 5 ? 3'000 : 300 + 20 * static_cast<std::int64_t>(i), 64, i}));
     }
-    const ImagesOfAFile features(images);
+    const data::UnkeptFeatures features(images);
     const std::vector<ImagePair> pairs = exhaustive_pairs(12);
     for (const MatchOptions& options :
          {MatchOptions{}, MatchOptions{.ratio = {}, .cross_check = CrossCheck::none}}) {
