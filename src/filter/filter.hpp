@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/aligned_array.hpp"
+#include "filter/nearest_keys.hpp"
 
 namespace nearfield {
 
@@ -135,13 +136,31 @@ class Filter {
   virtual std::string name() const = 0;
 };
 
+class NearestFilter;
+
 // A filter of rows that are queries too: one look at a pair serves both.
 class TwoSidedFilter : public Filter {
  public:
+  // Itself, if it is one.
+  virtual const NearestFilter* nearest() const { return nullptr; }
+
   // As survivors; a row whose key may be at or below its own threshold, of row_thresholds, is a
   // candidate too.
   virtual void survivors_of_both(const Block& block, std::span<const double> thresholds,
                                  std::span<const double> row_thresholds, Candidates& out) const = 0;
+};
+
+// A filter that knows the keys, which are integers, and keeps the nearest itself: of its candidates
+// only what is nearer than all before leaves it.
+class NearestFilter {
+ public:
+  virtual ~NearestFilter() = default;
+
+  // Offers each query of the block, which `queries` begins with, its rows and each row its queries.
+  // `kept`: 1 if the second nearest of nobody matters, else 2. Returns how many pairs were offered.
+  // Called from many threads, each with places of its own.
+  virtual std::int64_t take_nearest(const Block& block, int kept, NearestPlaces queries,
+                                    NearestPlaces rows) const = 0;
 };
 
 }  // namespace nearfield

@@ -18,17 +18,18 @@ inline constexpr Neighbor kNoNeighbor{kInfinity, std::numeric_limits<std::int64_
 
 // What is kept of the rows that a query has met: the nearest,
 struct OneNearest {
-  static constexpr std::int64_t kCount = 1;
+  static constexpr int kCount = 1;
   Neighbor nearest = kNoNeighbor;
 
   double threshold() const { return nearest.key; }
   void offer(const Neighbor& neighbor) { nearest = std::min(nearest, neighbor); }
+  void offer(const Neighbor& neighbor, double /*second*/) { offer(neighbor); }
   void merge(const OneNearest& other) { offer(other.nearest); }
 };
 
 // or also how far the second is; infinity if there is none.
 struct TwoNearest {
-  static constexpr std::int64_t kCount = 2;
+  static constexpr int kCount = 2;
   Neighbor nearest = kNoNeighbor;
   double second = kInfinity;
 
@@ -41,10 +42,11 @@ struct TwoNearest {
       second = std::min(second, neighbor.key);
     }
   }
-  void merge(const TwoNearest& other) {
-    offer(other.nearest);
-    second = std::min(second, other.second);
+  void offer(const Neighbor& neighbor, double other_second) {
+    offer(neighbor);
+    second = std::min(second, other_second);
   }
+  void merge(const TwoNearest& other) { offer(other.nearest, other.second); }
 };
 
 // What TopKSink does for k = 1 and 2, in 16 or 24 bytes a query.
@@ -78,6 +80,14 @@ class NearestSink final : public TwoSidedSink {
           kept_[place(row)].offer({key, query});
         });
   }
+  void take(const NearestKeys& keys) {
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      if (keys.first(i) == NearestKeys::kNone) continue;
+      const bool one = keys.second(i) == NearestKeys::kNone;
+      kept_[i].offer({static_cast<double>(keys.first(i)), keys.id(i)},
+                     one ? kInfinity : static_cast<double>(keys.second(i)));
+    }
+  }
   std::unique_ptr<Sink> twin() const override { return std::make_unique<NearestSink>(queries_); }
   void merge(Sink& twin, std::int64_t query) override {
     kept_[place(query)].merge(static_cast<NearestSink&>(twin).of(query));
@@ -95,7 +105,7 @@ class NearestSink final : public TwoSidedSink {
 // Of the rows that each query has met, and of the queries that each row has. A loop that looks from
 // one side only fills that of the queries.
 template <class Kept>
-class BothSidesSink final : public TwoSidedSink {
+class BothSidesSink final : public TwoSidedSink, public NearestKeysSink {
  public:
   BothSidesSink(Range queries, Range rows) : of_queries_(queries), of_rows_(rows) {}
 
@@ -103,6 +113,12 @@ class BothSidesSink final : public TwoSidedSink {
   const NearestSink<Kept>& of_rows() const { return of_rows_; }
 
   TwoSidedSink* two_sided() override { return this; }
+  NearestKeysSink* nearest_keys() override { return this; }
+  int kept() const override { return Kept::kCount; }
+  void take(const NearestKeys& of_queries, const NearestKeys& of_rows) override {
+    of_queries_.take(of_queries);
+    of_rows_.take(of_rows);
+  }
   bool one_set() const override { return false; }
   void thresholds(Range queries, std::span<double> out) const override {
     of_queries_.thresholds(queries, out);

@@ -11,6 +11,7 @@
 namespace nearfield {
 
 class TwoSidedSink;
+class NearestKeysSink;
 
 // Calls about different queries may come from different threads at once; those about one query
 // come one after the other.
@@ -36,6 +37,9 @@ class Sink {
 // A sink for the rows, too.
 class TwoSidedSink : public Sink {
  public:
+  // Itself, if it is one.
+  virtual NearestKeysSink* nearest_keys() { return nullptr; }
+
   // True if queries and rows are one set, each of which asks once; else rows ask beside the
   // queries.
   virtual bool one_set() const = 0;
@@ -45,6 +49,17 @@ class TwoSidedSink : public Sink {
 
   // As consume, from the other side: each candidate's query is found by its row.
   virtual void consume_turned(const Candidates& candidates, std::span<const double> keys) = 0;
+};
+
+// A sink that wants no more than the nearest or the two nearest of each side, whoever finds them.
+class NearestKeysSink {
+ public:
+  virtual ~NearestKeysSink() = default;
+
+  virtual int kept() const = 0;  // 1 or 2
+
+  // All at once: of the queries, and of the rows, from the first of each.
+  virtual void take(const NearestKeys& of_queries, const NearestKeys& of_rows) = 0;
 };
 
 // What a row is called: its entry if there are any, else its number.

@@ -114,7 +114,8 @@ class BothWays {
 
   // The same for either: what is known of both sides, and of the side that is looked from.
   void plan(Engine& engine, const std::string& selector) const {
-    constexpr std::int64_t kKeptBytes = 2 * sizeof(Kept);       // in the sink, and taken from it
+    // In the sink, taken from it, and in the loop that fills it.
+    constexpr std::int64_t kKeptBytes = 2 * sizeof(Kept) + NearestKeys::kBytes;
     constexpr std::int64_t kPairBytes = 3 * sizeof(KeyedPair);  // they grow by doubling
     const std::int64_t rows =
         checked_add(first_.size(), sides_ == Sides::both ? second_.size() : 0, "rows of both sets");

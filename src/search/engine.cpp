@@ -6,6 +6,7 @@
 #include "core/checked.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
+#include "scan/scan_nearest.hpp"
 #include "scan/scan_once.hpp"
 #include "search/check_rows.hpp"
 #include "search/choose_device.hpp"
@@ -215,8 +216,11 @@ std::int64_t Engine::run_chunk(const Piece& queries, const Piece& chunk, Sink& s
                       .filter_waits = plan_.device != kCpu};
   served_both_ = serves_both(grid, filter, sink);
   const ScanCounts counts =
-      served_both_ ? scan_once(grid, *filter.two_sided(), verifier, *sink.two_sided(), monitor)
-                   : scan(grid, allowed_, filter, verifier, sink, monitor);
+      !served_both_ ? scan(grid, allowed_, filter, verifier, sink, monitor)
+      : keeps_nearest(grid, *filter.two_sided(), *sink.two_sided())
+          ? scan_nearest(grid, *filter.two_sided()->nearest(), *sink.two_sided()->nearest_keys(),
+                         monitor)
+          : scan_once(grid, *filter.two_sided(), verifier, *sink.two_sided(), monitor);
   counts_.considered += counts.considered;
   counts_.verified += counts.verified;
   return taken;

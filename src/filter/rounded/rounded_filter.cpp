@@ -127,8 +127,7 @@ void RoundedFilter::level_columns(Range queries, TileRoom& room) const {
     } else if (rounding_.form == Form::distance) {
       level = rounded.squares / 2;
     } else {
-      level = -rounding_.offset() *
-              (rounded.sum + rounding_.offset() * static_cast<std::int32_t>(rounding_.cols));
+      level = product_level(rounded);
     }
   }
 }
@@ -211,6 +210,69 @@ void RoundedFilter::add(const Question& question, std::int64_t query, const Tile
       out.add(row, exact);
     }
   }
+}
+
+// Half of a key's parts, and their sums, are below 2^30.
+const NearestFilter* RoundedFilter::nearest() const {
+  constexpr std::int64_t kLargestSquare = 255 * 255;
+  const bool small = rounding_.cols <= NearestKeys::kLargestKey / kLargestSquare;
+  return rounding_.lossless && small && kernel_.nearest != nullptr ? this : nullptr;
+}
+
+// As key() has it, with the squares of the query in its level and its odd one.
+std::int64_t RoundedFilter::take_nearest(const Block& block, int kept, NearestPlaces queries,
+                                         NearestPlaces rows) const {
+  assert(block.rows.size() <= kMostTileRows && rows_.begins_group(block.rows.begin));
+  const bool distance = rounding_.form == Form::distance;
+  NearestRoom room;
+  find_row_terms(block.rows, room);
+  room.job = {.queries = nullptr,
+              .used = 0,
+              .query_stride = queries_.stride(),
+              .rows = rows_.values(block.rows.begin),
+              .groups = divide_up(block.rows.size(), kGroupRows),
+              .depth = rows_.depth(),
+              .rows_from_memory = block.queries.size() <= kTileQueries,
+              .row_count = block.rows.size(),
+              .query_level = room.query_level.data(),
+              .query_odd = room.query_odd.data(),
+              .row_term = room.row_term.data(),
+              .shift = distance ? 1 : 0,
+              .kept = kept,
+              .of_queries = queries,
+              .of_rows = rows,
+              .first_query = 0,
+              .first_row = static_cast<std::int32_t>(block.rows.begin),
+              .offered = 0};
+  for (std::int64_t first = block.queries.begin; first < block.queries.end; first += kTileQueries) {
+    const std::int64_t used = std::min(kTileQueries, block.queries.end - first);
+    for (std::int64_t i = 0; i < used; ++i) {
+      const Rounded& query = queries_.of(first + i);
+      room.query_level[static_cast<std::size_t>(i)] =
+          distance ? query.squares >> 1 : product_level(query);
+      room.query_odd[static_cast<std::size_t>(i)] = distance ? query.squares & 1 : 0;
+    }
+    room.job.queries = queries_.values(first);
+    room.job.used = used;
+    room.job.of_queries = queries.from(first - block.queries.begin);
+    room.job.first_query = static_cast<std::int32_t>(first);
+    kernel_.nearest(room.job);
+  }
+  return room.job.offered;
+}
+
+void RoundedFilter::find_row_terms(Range rows, NearestRoom& room) const {
+  const std::int32_t* bias = rows_.bias(rows.begin);
+  room.row_term.fill(0);
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    room.row_term[static_cast<std::size_t>(i)] =
+        rounding_.form == Form::distance ? rows_.odd(rows.begin + i) - 2 * bias[i] : -bias[i];
+  }
+}
+
+std::int32_t RoundedFilter::product_level(const Rounded& query) const {
+  return -rounding_.offset() *
+         (query.sum + rounding_.offset() * static_cast<std::int32_t>(rounding_.cols));
 }
 
 }  // namespace nearfield

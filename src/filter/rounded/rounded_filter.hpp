@@ -9,7 +9,7 @@ namespace nearfield {
 
 // Products of bytes, by the tiles of an ISA. What it drops is proven to be too far
 // (docs/exactness.md); of bytes that are taken as they are it knows the keys.
-class RoundedFilter final : public TwoSidedFilter {
+class RoundedFilter final : public TwoSidedFilter, public NearestFilter {
  public:
   // Looks at all of them. Its blocks have at most kMostTileRows rows and begin at a multiple of
   // kGroupRows behind the first row.
@@ -27,6 +27,10 @@ class RoundedFilter final : public TwoSidedFilter {
   const TwoSidedFilter* two_sided() const override {
     return rounding_.lossless || rounding_.form == Form::distance ? this : nullptr;
   }
+  // Of bytes that are taken as they are, and so few of them that keys are small.
+  const NearestFilter* nearest() const override;
+  std::int64_t take_nearest(const Block& block, int kept, NearestPlaces queries,
+                            NearestPlaces rows) const override;
   bool certified() const override { return true; }
   std::string name() const override { return name_of(kernel_); }
   static std::string name_of(const TileKernel& kernel);
@@ -51,6 +55,8 @@ class RoundedFilter final : public TwoSidedFilter {
   // What the rows ask, for TileJob: of all queries of the block, and of a tile of them.
   void ask_columns(const Question& question, TileRoom& room) const;
   void level_columns(Range queries, TileRoom& room) const;
+  void find_row_terms(Range rows, NearestRoom& room) const;
+  std::int32_t product_level(const Rounded& query) const;
   double largest_loss(Range queries) const;
   double most_steps(double threshold) const;
 

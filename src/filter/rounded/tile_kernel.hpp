@@ -12,6 +12,8 @@
 
 #include <nearfield/isa.hpp>
 
+#include "filter/nearest_keys.hpp"
+
 namespace nearfield {
 
 inline constexpr std::int64_t kBlockRows = 16;
@@ -64,6 +66,32 @@ struct TileJob {
   bool rows_from_memory = false;  // no other job reads them about now: they are in no cache
 };
 
+// Offers each query of a tile its rows and each row its queries. The key of a pair is an integer,
+//   query_odd[query] + row_term[row] - 2^shift * (sum of query[i] * row[i] - query_level[query])
+// none beyond NearestKeys::kLargestKey.
+struct NearestTileJob {
+  const std::byte* queries;  // these as in TileJob
+  std::int64_t used;
+  std::int64_t query_stride;
+  const std::int8_t* rows;
+  std::int64_t groups;
+  std::int64_t depth;
+  bool rows_from_memory;
+
+  std::int64_t row_count;           // so many of the groups' rows are offered
+  const std::int32_t* query_level;  // kTileQueries, from -2^29 to 2^29
+  const std::int32_t* query_odd;    // kTileQueries, 0 or 1
+  const std::int32_t* row_term;     // of whole groups, from -2^29 to 2^29
+  int shift;                        // 0 or 1
+
+  int kept;                  // 1: nobody asks for the second nearest
+  NearestPlaces of_queries;  // kTileQueries, of which those not used are left alone
+  NearestPlaces of_rows;     // of whole groups, likewise
+  std::int32_t first_query;  // ids
+  std::int32_t first_row;
+  std::int64_t offered;  // pairs; the kernel adds to it
+};
+
 enum class QueryForm {
   bytes,
   // VNNI multiplies unsigned by signed bytes: 128 is added to each, and 128 times the sum of a
@@ -78,6 +106,7 @@ struct TileKernel {
   void (*run)(TileJob& job);
   double
       products_a_nanosecond;  // of one core, at least about: how much is done before one can stop
+  void (*nearest)(NearestTileJob& job) = nullptr;  // null: it has none
 };
 
 // The kernel of an ISA that is available here.

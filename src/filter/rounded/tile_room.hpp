@@ -24,7 +24,15 @@ struct TileRoom {
   TileJob job;
 };
 
-// Likewise, 141 KiB.
+// What a kernel reads that keeps the nearest itself.
+struct NearestRoom {
+  std::array<std::int32_t, kTileQueries> query_level;
+  std::array<std::int32_t, kTileQueries> query_odd;
+  std::array<std::int32_t, kMostTileRows> row_term;
+  NearestTileJob job;
+};
+
+// As TileRoom, 141 KiB.
 struct Bf16TileRoom {
   std::array<float, kTileQueries> level;
   std::array<float, kTileQueries> per_term;

@@ -173,6 +173,80 @@ void expect_the_definition(const TileProblem& problem, Isa isa) {
   }
 }
 
+// As NearestTileJob says, pair by pair.
+void expect_the_nearest(TileProblem problem, const TileKernel& kernel, int shift, int kept) {
+  const std::int64_t whole = problem.groups * kGroupRows;
+  const std::int64_t row_count = whole - static_cast<std::int64_t>(problem.random() % 40);
+  std::fill(problem.bias.begin(), problem.bias.end(), 0);
+  std::vector<std::int32_t> level, odd, row_term;
+  for (std::int64_t query = 0; query < kTileQueries; ++query) {
+    level.push_back(static_cast<std::int32_t>(problem.random() % 2001) - 1000);
+    odd.push_back(shift == 0 ? 0 : static_cast<std::int32_t>(problem.random() % 2));
+  }
+  for (std::int64_t row = 0; row < whole; ++row) {
+    row_term.push_back(static_cast<std::int32_t>(problem.random() % 2001) - 1000);
+  }
+  constexpr std::int32_t kFirstQuery = 1000;
+  constexpr std::int32_t kFirstRow = 5000;
+  NearestKeys of_queries(kTileQueries), want_of_queries(kTileQueries);
+  NearestKeys of_rows(whole), want_of_rows(whole);
+  const auto met_before = [&](NearestKeys& keys, NearestKeys& want, std::int64_t place) {
+    const auto key = static_cast<std::int32_t>(problem.random() % 100'000) - 50'000;
+    for (NearestKeys* each : {&keys, &want}) {
+      each->places().offer(place, key, 20'000);
+      each->places().offer(place, key + 5, 3);
+    }
+  };
+  for (std::int64_t query = 0; query < kTileQueries; query += 3) {
+    met_before(of_queries, want_of_queries, query);
+  }
+  for (std::int64_t row = 0; row < whole; row += 2) met_before(of_rows, want_of_rows, row);
+  for (std::int64_t query = 0; query < problem.used; ++query) {
+    for (std::int64_t row = 0; row < row_count; ++row) {
+      const auto q = static_cast<std::size_t>(query);
+      const auto r = static_cast<std::size_t>(row);
+      const std::int32_t key =
+          odd[q] + row_term[r] - (1 << shift) * (problem.sum(query, row) - level[q]);
+      want_of_queries.places().offer(query, key, kFirstRow + static_cast<std::int32_t>(row));
+      want_of_rows.places().offer(row, key, kFirstQuery + static_cast<std::int32_t>(query));
+    }
+  }
+  Packed packed(problem, kernel);
+  NearestTileJob job{.queries = packed.queries.data(),
+                     .used = problem.used,
+                     .query_stride = packed.stride,
+                     .rows = packed.rows.data(),
+                     .groups = problem.groups,
+                     .depth = packed.depth,
+                     .rows_from_memory = false,
+                     .row_count = row_count,
+                     .query_level = level.data(),
+                     .query_odd = odd.data(),
+                     .row_term = row_term.data(),
+                     .shift = shift,
+                     .kept = kept,
+                     .of_queries = of_queries.places(),
+                     .of_rows = of_rows.places(),
+                     .first_query = kFirstQuery,
+                     .first_row = kFirstRow,
+                     .offered = 0};
+  kernel.nearest(job);
+  const auto expect_same = [&](const NearestKeys& got, const NearestKeys& want, std::int64_t count,
+                               const char* side) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      const bool same = got.first(i) == want.first(i) && got.id(i) == want.id(i) &&
+                        (kept == 1 || got.second(i) == want.second(i));
+      ASSERT_TRUE(same) << kernel.name << ", " << problem.cols << " columns, shift " << shift
+                        << ", kept " << kept << ", " << side << ' ' << i << ": " << got.first(i)
+                        << ' ' << got.id(i) << ' ' << got.second(i) << " instead of "
+                        << want.first(i) << ' ' << want.id(i) << ' ' << want.second(i);
+    }
+  };
+  expect_same(of_queries, want_of_queries, kTileQueries, "query");
+  expect_same(of_rows, want_of_rows, row_count, "row");
+  EXPECT_LE(job.offered, problem.used * row_count);
+}
+
 TEST(TileKernel, FindsWhatItsDefinitionSays) {
   for (const Isa isa : available_isas()) {
     for (const std::int64_t cols : {1, 3, 4, 5, 17, 63, 64, 65, 128, 200, 777}) {
@@ -185,6 +259,24 @@ TEST(TileKernel, FindsWhatItsDefinitionSays) {
 }
 
 // What rows that are never or always found have, beside the least and the largest thresholds.
+// Few columns have many equal keys, of which the smallest id counts.
+TEST(TileKernel, KeepsTheNearestOfBothSides) {
+  for (const Isa isa : available_isas()) {
+    const TileKernel& kernel = tile_kernel(isa);
+    if (kernel.nearest == nullptr) continue;
+    std::uint64_t seed = 1;
+    for (const std::int64_t cols : {1, 2, 63, 64, 65, 128, 129, 256, 300, 520}) {
+      for (const int shift : {0, 1}) {
+        for (const int kept : {1, 2}) {
+          for (const std::int64_t groups : {2, 5}) {
+            expect_the_nearest({cols, groups, seed += 7}, kernel, shift, kept);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(TileKernel, TheLargestBiasesDoNotOverflow) {
   for (const std::uint64_t seed : {2U, 3U}) {
     TileProblem problem(40, 2, seed);

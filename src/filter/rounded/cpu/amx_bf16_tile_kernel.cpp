@@ -43,7 +43,7 @@ struct Side {
 };
 
 // Finds in the sums of one block after the other.
-struct Comparison {
+struct Comparison : FromZero {
   explicit Comparison(Bf16TileJob& job) : job(job) {}
 
   void start_group(std::int64_t /*group*/) {}
@@ -86,6 +86,7 @@ struct Comparison {
 
 void run(Bf16TileJob& job) {
   constexpr std::int64_t kDeepestPairs = 512;  // bytes
+  for (std::int64_t& count : job.counts) count = 0;
   run_tiles<Comparison>(job, kDeepestPairs);
 }
 

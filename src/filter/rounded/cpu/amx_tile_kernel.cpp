@@ -18,6 +18,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <limits>
 
 #include <hwy/base.h>
@@ -29,8 +30,10 @@ namespace nearfield::N_AMX {
 #include "filter/rounded/cpu/amx_tiles-inl.h"
 #include "filter/rounded/cpu/avx512_test-inl.h"
 
+#include "filter/rounded/cpu/amx_nearest-inl.h"
+
 // Finds in the sums of one block after the other; those of a group have thresholds in common.
-struct Comparison {
+struct Comparison : FromZero {
   static constexpr std::int64_t kTogether = 16;
 
   explicit Comparison(TileJob& job) : job(job) {}
@@ -89,16 +92,20 @@ struct Comparison {
   alignas(64) std::int32_t thresholds[kTileQueries];
 };
 
+constexpr std::int64_t kDeepestPairs = 256;  // bytes
+
 void run(TileJob& job) {
-  constexpr std::int64_t kDeepestPairs = 256;  // bytes
+  for (std::int64_t& count : job.counts) count = 0;
   run_tiles<Comparison>(job, kDeepestPairs);
 }
+
+void nearest(NearestTileJob& job) { run_tiles<NearestComparison>(job, kDeepestPairs); }
 
 }  // namespace nearfield::N_AMX
 HWY_POP_ATTRIBUTES
 
 namespace nearfield {
-const TileKernel kAmxTiles{"AMX", QueryForm::bytes, N_AMX::run, 500};
+const TileKernel kAmxTiles{"AMX", QueryForm::bytes, N_AMX::run, 500, N_AMX::nearest};
 }
 
 #endif

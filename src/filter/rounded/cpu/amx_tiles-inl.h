@@ -49,6 +49,18 @@ struct Operands {
   std::int64_t block_bytes;
 };
 
+// What sums begin with: an instruction names its tiles, so that each pair of them has a function.
+struct FromZero {
+  void start_even() const {
+    _tile_zero(0);
+    _tile_zero(1);
+  }
+  void start_odd() const {
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+};
+
 // Of tiles 0 and 1.
 inline void store_even(Sums& sums) {
   _tile_stored(0, sums.of, 64);
@@ -62,9 +74,9 @@ inline void store_odd(Sums& sums) {
 }
 
 // Twice, since an instruction names its tiles: no argument can stand for their numbers.
-inline void multiply_even(const Operands& operands, const std::byte* block) {
-  _tile_zero(0);
-  _tile_zero(1);
+template <class Start>
+void multiply_even(const Start& start, const Operands& operands, const std::byte* block) {
+  start.start_even();
   for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
     _tile_loadd(4, operands.upper + k, operands.query_stride);
     _tile_loadd(6, block + k * 16, 64);
@@ -74,9 +86,9 @@ inline void multiply_even(const Operands& operands, const std::byte* block) {
   }
 }
 
-inline void multiply_odd(const Operands& operands, const std::byte* block) {
-  _tile_zero(2);
-  _tile_zero(3);
+template <class Start>
+void multiply_odd(const Start& start, const Operands& operands, const std::byte* block) {
+  start.start_odd();
   for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
     _tile_loadd(4, operands.upper + k, operands.query_stride);
     _tile_loadd(6, block + k * 16, 64);
@@ -101,8 +113,7 @@ void run_kept(Job& job) {
   }
   const auto multiply = [&](std::int64_t number) {
     const std::byte* block = operands.block(number);
-    _tile_zero(0);
-    _tile_zero(1);
+    comparison.start_even();
     _tile_loadd(2, block, 64);
     NEARFIELD_MULTIPLY_TILES(0, 4, 2);
     NEARFIELD_MULTIPLY_TILES(1, 5, 2);
@@ -134,13 +145,13 @@ void run_pairs(Job& job) {
   Sums odd;
   for (std::int64_t group = 0; group < job.groups; ++group) {
     if (job.rows_from_memory) operands.prefetch_group(group);
-    multiply_even(operands, operands.block(2 * group));
+    multiply_even(comparison, operands, operands.block(2 * group));
     if (group > 0) {
       store_odd(odd);
       comparison.start_group(group - 1);
       comparison.compare(even, 2 * group - 2);
     }
-    multiply_odd(operands, operands.block(2 * group + 1));
+    multiply_odd(comparison, operands, operands.block(2 * group + 1));
     store_even(even);
     if (group > 0) comparison.compare(odd, 2 * group - 1);
   }
@@ -167,10 +178,8 @@ void run_squares(Job& job) {
     if (job.rows_from_memory) operands.prefetch_group(group);
     const std::byte* left = operands.block(2 * group);
     const std::byte* right = operands.block(2 * group + 1);
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
+    comparison.start_even();
+    comparison.start_odd();
     for (std::int64_t k = 0; k < operands.query_stride; k += kDepthBytes) {
       _tile_loadd(4, operands.upper + k, operands.query_stride);
       _tile_loadd(6, left + k * 16, 64);
@@ -192,7 +201,6 @@ void run_squares(Job& job) {
 template <class Comparison, class Job>
 void run_tiles(Job& job, std::int64_t deepest_pairs) {
   _tile_loadconfig(&kTileConfig);
-  for (std::int64_t& count : job.counts) count = 0;
   if (job.query_stride == kDepthBytes) {
     run_kept<Comparison, 1>(job);
   } else if (job.query_stride == 2 * kDepthBytes) {
