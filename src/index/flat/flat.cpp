@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <nearfield/within.hpp>
 
 #include "core/checked.hpp"
+#include "core/fail.hpp"
 #include "filter/filter.hpp"
 #include "index/family.hpp"
 #include "search/allowed_rows.hpp"
@@ -105,11 +107,28 @@ std::vector<Stretch> stretches_of(std::span<const AskedPart> parts, MetricSpec m
   return stretches;
 }
 
-// A context for one stretch after the other, whose progress goes from 0 to the end of all.
+// What a search holds while the next one adds to it: itself, and of ranges, which grow by what is
+// added, both once more.
+std::int64_t bytes_held(const Neighbors& found) {
+  return std::ssize(found.ids) *
+             static_cast<std::int64_t>(2 * sizeof(std::int64_t) + sizeof(float)) +
+         std::ssize(found.counts) * static_cast<std::int64_t>(sizeof(std::int64_t)) +
+         found.k * static_cast<std::int64_t>(2 * sizeof(std::int64_t) + sizeof(float));
+}
+std::int64_t bytes_held(const Ranges& found) {
+  return 2 * static_cast<std::int64_t>(found.ids.capacity() *
+                                           (2 * sizeof(std::int64_t) + sizeof(float)) +
+                                       found.offsets.capacity() * sizeof(std::int64_t));
+}
+constexpr std::int64_t copies_of_next(const Neighbors& /*found*/) { return 1; }
+constexpr std::int64_t copies_of_next(const Ranges& /*found*/) { return 2; }
+
+// A context for one stretch after the other, whose progress goes from 0 to the end of all, and
+// whose memory limit is what those before have left of it.
 class OneByOne {
  public:
   OneByOne(MatrixView queries, std::span<const Stretch> stretches, const Context& context)
-      : queries_(queries.rows()), own_(context) {
+      : queries_(queries.rows()), limit_(context.memory_limit), own_(context) {
     for (const Stretch& stretch : stretches) total_ += queries_ * stretch.rows().rows();
     if (!context.progress) return;
     own_.progress = [this, report = context.progress](const Progress& progress) {
@@ -119,13 +138,32 @@ class OneByOne {
   OneByOne(const OneByOne&) = delete;
   OneByOne& operator=(const OneByOne&) = delete;
 
-  const Context& context() const { return own_; }
-  void end_stretch(const Stretch& stretch) { done_ += queries_ * stretch.rows().rows(); }
+  template <class Result>
+  void end_stretch(const Stretch& stretch, const Result& result) {
+    done_ += queries_ * stretch.rows().rows();
+    if (!limit_) return;
+    held_ = bytes_held(result);
+    own_.memory_limit = std::max<std::int64_t>(*limit_ - held_, 0) / copies_of_next(result);
+  }
+
+  // Of a stretch: says who else has what it lacks.
+  template <class Search>
+  auto within_limit(const Search& search) const {
+    try {
+      return search(own_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::memory_limit || held_ == 0) throw;
+      fail(error.code(), "{} ({} of {} bytes hold what other parts of the index have found)",
+           error.what(), held_, *limit_);
+    }
+  }
 
  private:
   std::int64_t queries_;
   std::int64_t done_ = 0;
   std::int64_t total_ = 0;
+  std::int64_t held_ = 0;
+  std::optional<std::int64_t> limit_;
   Context own_;
 };
 
@@ -258,12 +296,17 @@ class Flat final : public Family {
     if (bytes.rows() > 0) queries = bytes;
     const std::vector<Stretch> stretches = stretches_of(parts, metric_, context);
     OneByOne run(queries, stretches, context);
-    Result result = search(queries, stretches.front(), true, run.context());
-    run.end_stretch(stretches.front());
+    const auto search_one = [&](const Stretch& stretch) {
+      return run.within_limit([&](const Context& own) {
+        return search(queries, stretch, &stretch == &stretches.front(), own);
+      });
+    };
+    Result result = search_one(stretches.front());
+    run.end_stretch(stretches.front(), result);
     for (const Stretch& stretch : std::span(stretches).subspan(1)) {
-      const Result other = search(queries, stretch, false, run.context());
-      run.end_stretch(stretch);
+      const Result other = search_one(stretch);
       merge_into(result, other);
+      run.end_stretch(stretch, result);
       add_stats(other.stats, result.stats);
       result.exact = result.exact && other.exact;
     }
