@@ -56,6 +56,7 @@ class NearestScan {
   // Threads that end early wait for the last: with so many tiles each, for a sixteenth of the time.
   std::int64_t query_tile() const {
     constexpr std::int64_t kTilesOfAThread = 16;
+    if (grid_.threads == 1) return grid_.query_tile;
     const std::int64_t fair = divide_up(grid_.queries.size(), kTilesOfAThread * grid_.threads);
     return std::min(grid_.query_tile, round_up(fair, kMultiple));
   }

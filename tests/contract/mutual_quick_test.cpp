@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 
 #include <nearfield/nearfield.hpp>
 
@@ -41,6 +42,34 @@ struct TwoSets {
 TwoSets two_sets(data::Kind kind, DType dtype) {
   return {data::make_matrix({kind, dtype, 100, 12, 1}),
           data::make_matrix({kind, dtype, 130, 12, 2})};
+}
+
+// Keys of bytes are kept as 32-bit integers up to 8,256 columns: 255^2 of each, below 2^29. Rows of
+// the smallest and the largest bytes, each many times, are as far from each other as can be.
+TEST(Mutual, TheLargestKeysOfBytesDoNotOverflow) {
+  for (const std::int64_t cols : {8'256, 8'257}) {
+    for (const DType dtype : {DType::u8, DType::i8}) {
+      Matrix first(dtype, 35, cols);
+      Matrix second(dtype, 70, cols);
+      for (Matrix* const rows : {&first, &second}) {
+        for (std::int64_t row = 0; row < rows->rows(); ++row) {
+          const bool largest = (row + rows->rows()) % 3 == 0;
+          const int value = dtype == DType::u8 ? (largest ? 255 : 0) : (largest ? 127 : -128);
+          std::memset(rows->row(row), value, static_cast<std::size_t>(cols));
+          rows->row(row)[row] = static_cast<std::byte>(row);
+        }
+      }
+      for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
+        const oracle::PairAnswer want = oracle::mutual(first, second, false, metric);
+        for (const int threads : {1, 2}) {
+          const WithSmallTiles tiles(32);
+          const Pairs found = mutual(first, second, {.metric = metric}, {.threads = threads});
+          EXPECT_EQ(mismatch(found, want, "mutual of the largest keys"), "")
+              << cols << " " << to_string(dtype) << " " << to_string(MetricSpec(metric));
+        }
+      }
+    }
+  }
 }
 
 TEST(Mutual, OnePassServesBothSides) {

@@ -193,13 +193,16 @@ void expect_kept_while_found(const Search& search) {
   EXPECT_GT(refused, 0);
 }
 
-// In one pass and, since products of floats are not compared from both sides, in two.
+// In one pass and, since products of floats are not compared from both sides, in two; of bytes,
+// where a kernel keeps the nearest.
 TEST(MemoryLimit, IsKeptByMutual) {
   constexpr std::int64_t kMegabyte = 1 << 20;
-  const Matrix first = data::make_matrix({data::Kind::gaussian, DType::f32, 1100, 4096, 1});
-  const Matrix second = data::make_matrix({data::Kind::gaussian, DType::f32, 1100, 4096, 2});
-  const MatrixRows rows(first), others(second);
-  for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
+  for (const auto& [dtype, metric] :
+       {std::pair(DType::f32, Metric::sqeuclidean), std::pair(DType::f32, Metric::inner_product),
+        std::pair(DType::u8, Metric::sqeuclidean)}) {
+    const Matrix first = data::make_matrix({data::Kind::gaussian, dtype, 1100, 4096, 1});
+    const Matrix second = data::make_matrix({data::Kind::gaussian, dtype, 1100, 4096, 2});
+    const MatrixRows rows(first), others(second);
     const MutualOptions options{.metric = metric};
     mutual(rows, others, options, {.threads = 2});
     for (const std::int64_t limit : {8 * kMegabyte, 16 * kMegabyte, 64 * kMegabyte}) {

@@ -33,6 +33,8 @@ struct NearestComparison {
       const std::int32_t level = asks ? job.query_level[query] : kNobody;
       _mm512_store_si512(start + query * kBlockRows, _mm512_set1_epi32(-level));
     }
+    // GCC 12's _tile_loadd names an address and no memory: stores could sink below it.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 
   void start_even() const {
