@@ -215,6 +215,14 @@ void run_verify(const VerifyArguments& args) {
 
 // ---- options ----
 
+std::string family_help() {
+  std::string help = "How it searches";
+#define NEARFIELD_INDEX(name, text) help += "; " #name ": " text;
+#include <nearfield/indexes.def>
+#undef NEARFIELD_INDEX
+  return help;
+}
+
 void add_vector_options(CLI::App& app, IndexArguments& args) {
   add_path(app, "--vectors", args.vectors, "Vector file, read in pieces")
       ->group(kInput)
@@ -260,7 +268,7 @@ void add_build(CLI::App& app) {
              "The bytes of the vectors are packed bits, N a row")
       ->group(kInput)
       ->type_name("N");
-  command.add_option("--family", args->family, "How it searches: flat looks at every vector")
+  command.add_option("--family", args->family, family_help())
       ->capture_default_str()
       ->type_name("FAMILY");
   add_parsed(command, "--metric", args->metric, parse_metric,

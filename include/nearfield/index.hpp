@@ -17,7 +17,8 @@
 
 namespace nearfield {
 
-// What an index is made of. `family` may carry parameters: "flat".
+// What an index is made of. `family` may carry parameters: "flat",
+// "mih", "mih,tables=16" (docs/indexes.md).
 struct IndexSpec {
   std::string family = "flat";
   DType dtype = DType::f32;

@@ -1,6 +1,7 @@
 #include "index/family.hpp"
 
 #include <array>
+#include <charconv>
 
 #include "core/fail.hpp"
 
@@ -18,12 +19,44 @@ constexpr std::array kFamilies{
 #undef NEARFIELD_INDEX
 };
 
+constexpr char kBetweenParameters = ',';
+
+std::string_view family_name(std::string_view family) {
+  return family.substr(0, family.find(kBetweenParameters));
+}
+
 }  // namespace
+
+std::int64_t FamilyParameter::number() const {
+  std::int64_t value_of = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, value_of);
+  if (error != std::errc() || stop != end) {
+    fail(ErrorCode::invalid_argument, "'{}={}': give a whole number", name, value);
+  }
+  return value_of;
+}
+
+std::vector<FamilyParameter> family_parameters(std::string_view family) {
+  std::vector<FamilyParameter> parameters;
+  for (std::size_t at = family.find(kBetweenParameters); at != std::string_view::npos;) {
+    const std::size_t next = family.find(kBetweenParameters, at + 1);
+    const std::string_view text = family.substr(at + 1, next - at - 1);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) {
+      fail(ErrorCode::invalid_argument, "'{}' of '{}' is no parameter: write name=value", text,
+           family);
+    }
+    parameters.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    at = next;
+  }
+  return parameters;
+}
 
 std::unique_ptr<Family> make_family(const IndexSpec& spec) {
   std::string known;
   for (const FamilyInfo& family : kFamilies) {
-    if (family.name == spec.family) return family.make(spec);
+    if (family.name == family_name(spec.family)) return family.make(spec);
     known += fmt::format("{}{}", known.empty() ? "" : ", ", family.name);
   }
   fail(ErrorCode::invalid_argument, "there is no index '{}': there are {}", spec.family, known);

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <nearfield/index.hpp>
 #include <nearfield/knn.hpp>
 
+#include "core/monitor.hpp"
+#include "filter/filter.hpp"
+#include "index/family_data.hpp"
 #include "index/part.hpp"
 
 namespace nearfield {
@@ -15,6 +21,7 @@ namespace nearfield {
 // A part, and which of its rows a search may return.
 struct AskedPart {
   PartView view;
+  std::optional<Range> only_rows = {};  // from a multiple of 64 on, up to another or to the end
   bool only_listed = false;
   std::vector<std::int64_t> listed = {};  // rows, if only these
   RowBits allowed = {};                   // else if not empty, a bit for each row
@@ -30,13 +37,51 @@ class Family {
  public:
   virtual ~Family() = default;
 
+  // What it keeps of a part, beside its rows; null if nothing. `before` is what it has kept of the
+  // first of them. Throws what its monitor throws.
+  virtual SharedFamilyData keep(MatrixView /*rows*/, const SharedFamilyData& /*before*/,
+                                const Context& /*context*/) const {
+    return nullptr;
+  }
+  // What that takes at most, with its making; 0 where it makes nothing new.
+  virtual std::int64_t bytes_to_keep(std::int64_t /*rows*/, const SharedFamilyData& /*before*/,
+                                     int /*threads*/) const {
+    return 0;
+  }
+
+  // The same of all rows of a file: as it is written, and as it is opened. Null if nothing.
+  virtual std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> /*parts*/,
+                                                 int /*threads*/,
+                                                 const Monitor& /*monitor*/) const {
+    return nullptr;
+  }
+  virtual std::int64_t bytes_to_write(std::int64_t /*rows*/, int /*threads*/) const { return 0; }
+  virtual SharedFamilyData open(const TensorFile& /*file*/, std::int64_t /*rows*/) const {
+    return nullptr;
+  }
+  // Reads all that a file holds of it, and throws corrupt_file if the rows do not make it so.
+  virtual void verify(const FamilyData& /*data*/, MatrixView /*rows*/, const std::string& /*path*/,
+                      const Monitor& /*monitor*/) const {}
+
   virtual Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                            const Context& context) const = 0;
   virtual Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
                         const Context& context) const = 0;
 };
 
-// Of the family that the spec names. Throws invalid_argument for one that there is not.
+// What stands behind the name of a family: "name=value".
+struct FamilyParameter {
+  std::string_view name;
+  std::string_view value;
+
+  std::int64_t number() const;  // throws invalid_argument if it is none
+};
+
+// Of a text like "mih,tables=16". Throws invalid_argument.
+std::vector<FamilyParameter> family_parameters(std::string_view family);
+
+// Of the family that the spec names. Throws invalid_argument for one that there is not, and for
+// parameters that it does not have.
 std::unique_ptr<Family> make_family(const IndexSpec& spec);
 
 #define NEARFIELD_INDEX(name, text) std::unique_ptr<Family> make_##name(const IndexSpec& spec);

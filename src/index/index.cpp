@@ -35,14 +35,14 @@ void check_spec(const IndexSpec& spec) {
 }
 
 // As check_spec, of what a file says of itself.
-void check_opened(const IndexSpec& spec, const std::string& path) {
+std::shared_ptr<const Family> check_opened(const IndexSpec& spec, const std::string& path) {
   try {
     check_spec(spec);
   } catch (const Error& error) {
     fail(ErrorCode::corrupt_file, "{}: {}", path, error.what());
   }
   try {
-    make_family(spec);
+    return make_family(spec);
   } catch (const Error& error) {
     fail(ErrorCode::unsupported, "{}: {}: open it with a newer Nearfield", path, error.what());
   }
@@ -122,7 +122,7 @@ void check_given_ids(std::span<const std::int64_t> ids, std::int64_t rows) {
 
 struct Index::Impl {
   IndexSpec spec;
-  std::unique_ptr<Family> family;
+  std::shared_ptr<const Family> family;
   bool read_only = false;
   // One writer at a time holds `writing`, for as long as it takes. Who reads `parts` shares
   // `state`, for a moment, and who changes them has it alone; a writer may read them without.
@@ -134,8 +134,8 @@ struct Index::Impl {
   mutable Parts parts;
   std::int64_t next_id = 0;
 
-  Impl(IndexSpec of, Parts with)
-      : spec(std::move(of)), family(make_family(spec)), parts(std::move(with)) {}
+  Impl(IndexSpec of, std::shared_ptr<const Family> searched_by, Parts with)
+      : spec(std::move(of)), family(std::move(searched_by)), parts(std::move(with)) {}
 
   // Before anything is changed.
   std::unique_lock<std::mutex> start_writing();
@@ -223,15 +223,17 @@ void Index::Impl::restrict(const IdFilter& filter, std::vector<AskedPart>& asked
 Index::Index(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Index::Index(IndexSpec spec) {
   check_spec(spec);
-  Parts parts(spec);
-  impl_ = std::make_unique<Impl>(std::move(spec), std::move(parts));
+  const std::shared_ptr<const Family> family = make_family(spec);
+  Parts parts(spec, family);
+  impl_ = std::make_unique<Impl>(std::move(spec), family, std::move(parts));
 }
 
 Index Index::open(const std::string& path, const OpenOptions& options) {
   OpenedIndex opened = open_index_file(path, options);
-  check_opened(opened.head.spec, path);
-  Parts parts(std::move(opened.part), opened.head.spec);
-  auto impl = std::make_unique<Impl>(std::move(opened.head.spec), std::move(parts));
+  const std::shared_ptr<const Family> family = check_opened(opened.head.spec, path);
+  SharedFamilyData data = family->open(opened.part->file(), opened.part->capacity());
+  Parts parts(std::move(opened.part), std::move(data), opened.head.spec, family);
+  auto impl = std::make_unique<Impl>(std::move(opened.head.spec), family, std::move(parts));
   impl->next_id = opened.head.next_id;
   impl->read_only = options.read_only;
   return Index(std::move(impl));
@@ -531,9 +533,9 @@ void Index::save(const std::string& path, const Context& context) const {
       head.next_id = impl_->next_id;
       parts = impl_->views();
     }
-    check_writing(head.spec, parts, context);
+    check_writing(head.spec, *impl_->family, parts, context);
     OutputFile out(path, context.cancel);
-    write_index_file(out, head, parts, context);
+    write_index_file(out, head, *impl_->family, parts, context);
     out.commit();
   });
 }
@@ -572,11 +574,14 @@ void verify_ids(const OpenedIndex& opened, const std::string& path, Monitor& mon
 void verify_index(const std::string& path, const OpenOptions& options, const Context& context) {
   check_on_cpu(context, kIndex);
   const OpenedIndex opened = open_index_file(path, options);
-  check_opened(opened.head.spec, path);
+  const std::shared_ptr<const Family> family = check_opened(opened.head.spec, path);
   const TensorFile& file = opened.part->file();
+  const std::int64_t rows = opened.part->capacity();
+  const SharedFamilyData data = family->open(file, rows);
   Monitor monitor(context, file.size());
   file.verify(monitor);
   verify_ids(opened, path, monitor);
+  if (data != nullptr) family->verify(*data, opened.part->rows(rows), path, monitor);
   monitor.finish();
 }
 

@@ -9,6 +9,7 @@
 #include <nearfield/index.hpp>
 #include <nearfield/output_file.hpp>
 
+#include "index/family.hpp"
 #include "index/part.hpp"
 
 namespace nearfield {
@@ -28,10 +29,11 @@ struct OpenedIndex {
 OpenedIndex open_index_file(const std::string& path, const OpenOptions& options);
 
 // Throws if writing them would take more than the memory limit, or if they are too many.
-void check_writing(const IndexSpec& spec, std::span<const PartView> parts, const Context& context);
+void check_writing(const IndexSpec& spec, const Family& family, std::span<const PartView> parts,
+                   const Context& context);
 
 // The live rows of the parts, which were checked. Does not commit.
-void write_index_file(OutputFile& out, const IndexHead& head, std::span<const PartView> parts,
-                      const Context& context);
+void write_index_file(OutputFile& out, const IndexHead& head, const Family& family,
+                      std::span<const PartView> parts, const Context& context);
 
 }  // namespace nearfield

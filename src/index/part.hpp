@@ -16,6 +16,7 @@
 
 #include "core/aligned_array.hpp"
 #include "core/checked.hpp"
+#include "index/family_data.hpp"
 #include "index/id_table.hpp"
 #include "index/key_column.hpp"
 #include "index/packed.hpp"
@@ -121,6 +122,7 @@ struct PartView {
   std::int64_t count = 0;
   std::shared_ptr<const RowBits> live;  // null: all
   SharedPacked packed = nullptr;        // of the first rows, if not of a file
+  SharedFamilyData family = nullptr;    // likewise, also of a file
 
   // Of the first of its rows, for searches on that ISA; null if there is nothing of the kind.
   SharedPacked packed_for(MetricSpec metric, Isa isa) const;

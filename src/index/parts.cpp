@@ -37,9 +37,11 @@ Context for_packing(const Context& context) {
 
 }  // namespace
 
-Parts::Parts(std::shared_ptr<Part> part, IndexSpec spec) : spec_(std::move(spec)) {
+Parts::Parts(std::shared_ptr<Part> part, SharedFamilyData data, IndexSpec spec,
+             std::shared_ptr<const Family> family)
+    : Parts(std::move(spec), std::move(family)) {
   const std::int64_t rows = part->capacity();
-  replace_all({.part = std::move(part), .end = rows});
+  replace_all({.part = std::move(part), .end = rows, .family = std::move(data)});
 }
 
 std::int64_t Parts::rows_in(std::int64_t bytes) const {
@@ -71,13 +73,17 @@ std::int64_t Parts::bytes() const {
   for (const Held& held : parts_) {
     bytes += held.part->bytes();
     if (held.packed != nullptr) bytes += bytes_of(held.packed->rows.tensors());
+    if (held.family != nullptr) bytes += held.family->bytes();
   }
   return bytes;
 }
 
 std::int64_t Parts::mapped_bytes() const {
   std::int64_t bytes = 0;
-  for (const Held& held : parts_) bytes += held.part->mapped() ? held.part->bytes() : 0;
+  for (const Held& held : parts_) {
+    if (!held.part->mapped()) continue;
+    bytes += held.part->bytes() + (held.family != nullptr ? held.family->bytes() : 0);
+  }
   return bytes;
 }
 
@@ -135,12 +141,16 @@ Parts::Growth Parts::growth_for(std::int64_t rows) const {
       parts_.empty() || parts_.back().part->mapped() ? nullptr : &parts_.back();
   Growth growth{Growth::Kind::new_part, 0, 0, nullptr, false};
   if (last != nullptr && last->count + rows <= last->part->capacity()) {
-    growth = {Growth::Kind::behind_last, last->count, 0, last->packed, false};
+    growth = {Growth::Kind::behind_last, last->count, 0, last->packed, false, last->family};
   } else if (last != nullptr &&
              last->part->capacity() <= rows_in(index_tuning().most_copied_bytes)) {
     const std::int64_t kept = last->count - last->removed;
-    growth = {Growth::Kind::copy_of_last, kept, std::max(2 * kept, kept + rows),
-              last->removed == 0 ? last->packed : nullptr, false};
+    growth = {Growth::Kind::copy_of_last,
+              kept,
+              std::max(2 * kept, kept + rows),
+              last->removed == 0 ? last->packed : nullptr,
+              false,
+              last->removed == 0 ? last->family : nullptr};
   } else {
     const std::int64_t capacity =
         std::max({rows, rows_in_memory() / 2, rows_in(index_tuning().least_part_bytes) + 1});
@@ -148,6 +158,7 @@ Parts::Growth Parts::growth_for(std::int64_t rows) const {
   }
   const std::int64_t packed = growth.packed != nullptr ? growth.packed->rows.count() : 0;
   growth.packs = !keeps_tiles_alone(spec_) && should_pack(growth.begin + rows, packed);
+  growth.keeps = !keeps_tiles_alone(spec_);
   return growth;
 }
 
@@ -157,13 +168,18 @@ std::int64_t Parts::bytes_to_grow(const Growth& growth, const NewRows& rows, int
   if (growth.kind == Growth::Kind::copy_of_last) bytes += key_bytes({&parts_.back(), 1});
   for (const std::string_view key : rows.keys) bytes += KeyColumn::bytes_of_its_own(key);
   if (growth.packs) bytes += pack_bytes(spec_, growth.begin + rows.count(), threads);
+  if (growth.keeps) {
+    bytes += family_->bytes_to_keep(growth.begin + rows.count(), growth.family, threads);
+  }
   // A row that is replaced is marked in the bits of its part, which grow by a copy.
   return bytes + (rows.replaced.empty() ? 0 : 2 * live_bytes() + rows.count() / 8);
 }
 
 void Parts::check_gathering(const Context& context) const {
+  const int threads = resolve_threads(context.threads);
   const std::int64_t needed = kCallBytes + Part::bytes_for(spec_, live_) + key_bytes(parts_) +
-                              pack_bytes(spec_, live_, resolve_threads(context.threads));
+                              pack_bytes(spec_, live_, threads) +
+                              family_->bytes_to_keep(live_, nullptr, threads);
   if (needed > *context.memory_limit) {
     fail(ErrorCode::memory_limit,
          "compacting {} vectors takes {} bytes but the memory limit is {}: raise it, or save the "
@@ -198,7 +214,8 @@ Parts::Growth Parts::growth_within(const NewRows& rows, const Context& context) 
   if (!context.memory_limit) return usual;
   Growth unpacked = usual;
   unpacked.packs = false;
-  const Growth least{Growth::Kind::new_part, 0, rows.count(), nullptr, false};
+  unpacked.keeps = false;
+  const Growth least{Growth::Kind::new_part, 0, rows.count(), nullptr, false, nullptr, false};
   std::int64_t needed = 0;
   for (const Growth& growth : {usual, unpacked, least}) {
     needed = bytes_to_grow(growth, rows, resolve_threads(context.threads));
@@ -214,6 +231,7 @@ Appended Parts::new_place(const Growth& growth, const NewRows& rows, const Monit
   Appended appended{.begin = growth.begin,
                     .end = growth.begin + rows.count(),
                     .packed = growth.packed,
+                    .family = growth.family,
                     .replaced = rows.replaced};
   switch (growth.kind) {
     case Growth::Kind::behind_last:
@@ -247,6 +265,10 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
   if (growth.packs) {
     appended.packed = pack(appended.part->rows(appended.end), spec_.metric, for_packing(context));
   }
+  if (growth.keeps) {
+    appended.family =
+        family_->keep(appended.part->rows(appended.end), growth.family, for_packing(context));
+  }
   return appended;
 }
 
@@ -256,6 +278,7 @@ Appended Parts::gathered(const Context& context) const {
   Appended all{.part = copy(parts_, live_, monitor), .end = live_};
   if (!keeps_tiles_alone(spec_)) {
     all.packed = pack(all.part->rows(live_), spec_.metric, for_packing(context));
+    all.family = family_->keep(all.part->rows(live_), nullptr, for_packing(context));
   }
   return all;
 }
@@ -283,6 +306,7 @@ void Parts::publish(const Appended& appended) {
   held.published.reset();
   held.count = appended.end;
   held.packed = appended.packed;
+  held.family = appended.family;
   live_ += appended.end - appended.begin;
   free_empty_parts();
 }
@@ -334,7 +358,8 @@ std::vector<std::shared_ptr<Part>> Parts::replace_all(const Appended& all) {
   for (Held& held : parts_) old.push_back(std::move(held.part));
   live_ = all.end;
   parts_.clear();
-  parts_.push_back({.part = all.part, .count = all.end, .packed = all.packed});
+  parts_.push_back(
+      {.part = all.part, .count = all.end, .packed = all.packed, .family = all.family});
   return old;
 }
 
@@ -345,8 +370,8 @@ std::vector<PartView> Parts::views() {
     if (held.removed > 0 && held.published == nullptr) {
       held.published = std::make_shared<const RowBits>(held.live);
     }
-    views.push_back(
-        {held.part, held.count, held.removed > 0 ? held.published : nullptr, held.packed});
+    views.push_back({held.part, held.count, held.removed > 0 ? held.published : nullptr,
+                     held.packed, held.family});
   }
   return views;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/monitor.hpp"
+#include "index/family.hpp"
 #include "index/part.hpp"
 
 namespace nearfield {
@@ -38,6 +39,7 @@ struct Appended {
   std::int64_t end = 0;
   bool replaces_last = false;  // the part before, whose live rows it begins with
   SharedPacked packed = nullptr;
+  SharedFamilyData family = nullptr;
   std::vector<std::int64_t> replaced = {};  // ids that lead to other rows until then
 };
 
@@ -48,9 +50,11 @@ class Parts {
   // Of each row that is added: ids, keys and places while they are looked up.
   static constexpr std::int64_t kLookUpBytes = 64;
 
-  explicit Parts(IndexSpec spec) : spec_(std::move(spec)) {}
-  // Of a file, with all its rows.
-  Parts(std::shared_ptr<Part> part, IndexSpec spec);
+  Parts(IndexSpec spec, std::shared_ptr<const Family> family)
+      : spec_(std::move(spec)), family_(std::move(family)) {}
+  // Of a file, with all its rows, and what the family has of them.
+  Parts(std::shared_ptr<Part> part, SharedFamilyData data, IndexSpec spec,
+        std::shared_ptr<const Family> family);
 
   std::int64_t live() const { return live_; }
   std::int64_t removed() const;
@@ -88,6 +92,7 @@ class Parts {
     RowBits live = {};                                   // empty: all
     std::shared_ptr<const RowBits> published = nullptr;  // a copy of it, until it changes
     SharedPacked packed = nullptr;
+    SharedFamilyData family = nullptr;
 
     void make_live();
     bool lives(std::int64_t row) const { return live.empty() || bit_of(live, row); }
@@ -97,10 +102,12 @@ class Parts {
   struct Growth {
     enum class Kind { behind_last, copy_of_last, new_part };
     Kind kind;
-    std::int64_t begin;     // of them, in their part
-    std::int64_t capacity;  // of a part that is made
-    SharedPacked packed;    // of the rows before them, as far as it is kept
-    bool packs;             // whether they are packed, with those before them
+    std::int64_t begin;                 // of them, in their part
+    std::int64_t capacity;              // of a part that is made
+    SharedPacked packed;                // of the rows before them, as far as it is kept
+    bool packs;                         // whether they are packed, with those before them
+    SharedFamilyData family = nullptr;  // as packed
+    bool keeps = true;                  // whether the family looks at them: not at tiles
   };
 
   template <class Name>
@@ -121,6 +128,7 @@ class Parts {
   void free_empty_parts();
 
   IndexSpec spec_;
+  std::shared_ptr<const Family> family_;
   std::vector<Held> parts_;
   std::int64_t live_ = 0;
 };

@@ -117,13 +117,16 @@ std::int64_t bytes_to_write(const IndexSpec& spec, std::span<const PartView> par
 
 }  // namespace
 
-void check_writing(const IndexSpec& spec, std::span<const PartView> parts, const Context& context) {
+void check_writing(const IndexSpec& spec, const Family& family, std::span<const PartView> parts,
+                   const Context& context) {
   const std::int64_t rows = live_rows(parts);
   if (rows > kMostPartRows) {
     fail(ErrorCode::unsupported,
          "a file holds at most {} vectors, and the index has {}: save parts", kMostPartRows, rows);
   }
-  const std::int64_t needed = bytes_to_write(spec, parts, rows, resolve_threads(context.threads));
+  const int threads = resolve_threads(context.threads);
+  const std::int64_t needed =
+      bytes_to_write(spec, parts, rows, threads) + family.bytes_to_write(rows, threads);
   if (context.memory_limit && needed > *context.memory_limit) {
     fail(ErrorCode::memory_limit,
          "saving {} vectors takes {} bytes beside them but the memory limit is {}: raise it", rows,
@@ -131,8 +134,8 @@ void check_writing(const IndexSpec& spec, std::span<const PartView> parts, const
   }
 }
 
-void write_index_file(OutputFile& out, const IndexHead& head, std::span<const PartView> parts,
-                      const Context& context) {
+void write_index_file(OutputFile& out, const IndexHead& head, const Family& family,
+                      std::span<const PartView> parts, const Context& context) {
   Monitor preparing(context, 1);
   const std::int64_t rows = live_rows(parts);
   const std::vector<std::int64_t> ids = live_ids(parts, rows);
@@ -169,6 +172,8 @@ void write_index_file(OutputFile& out, const IndexHead& head, std::span<const Pa
                                               {kKeys, spec.keys ? "1" : "0"},
                                               {kNextId, fmt::format("{}", head.next_id)}};
   if (packing) packing->add_to(tensors, metadata);
+  const auto of_family = family.tensors(parts, resolve_threads(context.threads), preparing);
+  if (of_family != nullptr) of_family->add_to(tensors);
   std::int64_t bytes = 0;
   for (const TensorToWrite& tensor : tensors) bytes += bytes_of(tensor.type, tensor.shape);
   Monitor monitor(context, bytes);

@@ -151,6 +151,60 @@ TEST(IndexConcurrency, ReadersOfBytesSeeWholeCalls) {
   expect_readers_see_whole_calls<std::uint8_t>();
 }
 
+// The same of an index with tables, which the writer makes while they are read. All codes of a
+// group are the same, and those of each round others.
+std::uint64_t code_of(std::int64_t round) {
+  return static_cast<std::uint64_t>(round + 1) * 0x9e3779b97f4a7c15;
+}
+
+void write_codes(Index& index, std::int64_t group, std::int64_t round) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = 0; i < kOfAGroup; ++i) ids.push_back(group * kOfAGroup + i);
+  const std::vector<std::uint64_t> codes(kOfAGroup, code_of(round));
+  index.upsert(MatrixView(codes.data(), DType::bits, kOfAGroup, 64), ids);
+}
+
+// Whether the codes of a round are there.
+bool finds_codes(const Index& index, std::int64_t round) {
+  const std::uint64_t code = code_of(round);
+  const Ranges found =
+      index.within(MatrixView(&code, DType::bits, 1, 64), {.radius = 0}, {.threads = 1});
+  const std::int64_t count = std::ssize(found.ids);
+  EXPECT_TRUE(count == 0 || count == kOfAGroup) << count;
+  return count > 0;
+}
+
+TEST(IndexConcurrency, ReadersOfTablesSeeWholeCalls) {
+  constexpr std::int64_t kRounds = 400;
+  const test::SmallParts small;
+  const test::TempFolder folder;
+  Index index({.family = "mih", .dtype = DType::bits, .cols = 64, .metric = Metric::hamming});
+  for (std::int64_t round = 0; round < kGroups; ++round) write_codes(index, round, round);
+
+  std::atomic<std::int64_t> written = kGroups - 1;  // the last round
+  std::vector<std::thread> readers;
+  for (int reader = 0; reader < 3; ++reader) {
+    readers.emplace_back([&] {
+      while (written < kRounds) {
+        const std::int64_t last = written;
+        const bool there = finds_codes(index, last);
+        EXPECT_TRUE(there || written >= last + kGroups - 1) << last;
+        EXPECT_FALSE(finds_codes(index, last - 2 * kGroups)) << last;
+      }
+    });
+  }
+  for (std::int64_t round = kGroups; round <= kRounds; ++round) {
+    write_codes(index, round % kGroups, round);
+    written = round;
+    if (round % 50 == 0) index.compact();
+    if (round % 100 == 0) {
+      index.save(folder.path("index"));
+      EXPECT_TRUE(finds_codes(Index::open(folder.path("index")), round));
+    }
+  }
+  for (std::thread& reader : readers) reader.join();
+}
+
 // Two writers at once wait for each other, and lose nothing.
 TEST(IndexConcurrency, WritersTakeTurns) {
   Index index({.cols = 1});

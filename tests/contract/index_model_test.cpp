@@ -233,9 +233,10 @@ class Model {
 
 void expect_agreement() {
   const IndexSpec specs[] = {
-      {"flat", DType::u8, 6, Metric::sqeuclidean},    {"flat", DType::f32, 5, Metric::cosine},
-      {"flat", DType::bits, 13, Metric::hamming},     {"flat", DType::f64, 3, Metric::l1},
-      {"flat", DType::i8, 40, Metric::inner_product},
+      {"flat", DType::u8, 6, Metric::sqeuclidean},        {"flat", DType::f32, 5, Metric::cosine},
+      {"flat", DType::bits, 13, Metric::hamming},         {"flat", DType::f64, 3, Metric::l1},
+      {"flat", DType::i8, 40, Metric::inner_product},     {"mih", DType::bits, 48, Metric::hamming},
+      {"mih,tables=3", DType::bits, 13, Metric::hamming},
   };
   std::uint64_t seed = 1;
   for (const IndexSpec& spec : specs) {

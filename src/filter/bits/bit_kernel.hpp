@@ -46,6 +46,17 @@ struct BitJob {
   std::int64_t* found;  // how many, of each query
 };
 
+// In how many bits a query and each of some rows differ.
+struct PickedRows {
+  const std::uint64_t* query;  // as the rows, the last word filled up with zeros
+  const std::byte* rows;       // row 0
+  std::int64_t stride;         // bytes
+  std::int64_t bytes;          // of a row
+  const std::uint32_t* picks;  // which rows
+  std::int64_t count;
+  std::uint32_t* differing;  // count of them
+};
+
 struct BitKernel {
   // To blocks; behind the last row, its copies fill the last block.
   void (*interleave)(const PackedRows& rows, std::uint32_t* blocks);
@@ -54,6 +65,8 @@ struct BitKernel {
 
   // Bits to bytes of 0 and 1, for tiles: of 32 bits in a word, byte j of step i is bit 8 j + i.
   void (*expand)(const std::uint32_t* blocks, std::int64_t words_of_all, std::int8_t* bytes);
+
+  void (*count_picked)(const PickedRows& job);
 };
 
 // The kernel of an ISA that is available here.

@@ -97,6 +97,10 @@ std::vector<Stretch> stretches_of(std::span<const AskedPart> parts, MetricSpec m
   std::vector<Stretch> stretches;
   const Isa isa = isa_of(context);
   for (const AskedPart& part : parts) {
+    if (part.only_rows) {
+      stretches.emplace_back(part, *part.only_rows, nullptr);
+      continue;
+    }
     SharedPacked packed = part.view.packed_for(metric, isa);
     const std::int64_t end = packed != nullptr ? packed->rows.count() : 0;
     if (packed != nullptr) stretches.emplace_back(part, Range{0, end}, std::move(packed));
@@ -332,6 +336,11 @@ class Flat final : public Family {
 
 }  // namespace
 
-std::unique_ptr<Family> make_flat(const IndexSpec& spec) { return std::make_unique<Flat>(spec); }
+std::unique_ptr<Family> make_flat(const IndexSpec& spec) {
+  if (const auto given = family_parameters(spec.family); !given.empty()) {
+    fail(ErrorCode::invalid_argument, "flat has no parameters, got '{}'", given.front().name);
+  }
+  return std::make_unique<Flat>(spec);
+}
 
 }  // namespace nearfield

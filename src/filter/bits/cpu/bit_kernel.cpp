@@ -13,8 +13,9 @@ namespace nearfield::HWY_NAMESPACE {
 #include "filter/bits/cpu/count-inl.h"
 #include "filter/bits/cpu/expand-inl.h"
 #include "filter/bits/cpu/interleave-inl.h"
+#include "filter/bits/cpu/picked-inl.h"
 
-constexpr BitKernel kBits{interleave, find, expand};
+constexpr BitKernel kBits{interleave, find, expand, count_picked};
 
 }  // namespace nearfield::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,0 +1,72 @@
+// Multi-index hashing: vectors of bits that differ little agree in some substring of bits, and are
+// looked up by it. What is not in a table yet, and what costs less to scan, is scanned: the answers
+// are those of `flat`.
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/tasks.hpp"
+#include "index/family.hpp"
+#include "index/mih/mih_file.hpp"
+#include "index/mih/mih_search.hpp"
+#include "index/mih/mih_tables.hpp"
+
+namespace nearfield {
+namespace {
+
+IndexSpec flat_spec(IndexSpec spec) {
+  spec.family = "flat";
+  return spec;
+}
+
+class Mih final : public Family {
+ public:
+  explicit Mih(const IndexSpec& spec)
+      : spec_(spec), parameters_(parse_mih(spec)), flat_(make_flat(flat_spec(spec))) {}
+
+  SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
+                        const Context& context) const override {
+    const Monitor monitor(context, rows.rows());
+    return make_mih_tables(rows, std::static_pointer_cast<const MihTables>(before), parameters_,
+                           resolve_threads(context.threads), monitor);
+  }
+  std::int64_t bytes_to_keep(std::int64_t rows, const SharedFamilyData& before,
+                             int threads) const override {
+    return mih_bytes(spec_, rows, static_cast<const MihTables*>(before.get()), parameters_,
+                     threads);
+  }
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+                                         const Monitor& monitor) const override {
+    return mih_tensors(parts, parameters_, threads, monitor);
+  }
+  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
+    return bytes_to_write_mih(rows, threads);
+  }
+  SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
+    return open_mih_tables(file, spec_, rows);
+  }
+  void verify(const FamilyData& data, MatrixView rows, const std::string& path,
+              const Monitor& monitor) const override {
+    verify_mih_tables(static_cast<const MihTables&>(data), rows, path, monitor);
+  }
+
+  Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
+                   const Context& context) const override {
+    return mih_search(*flat_, queries, parts, k, context);
+  }
+  Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
+                const Context& context) const override {
+    return mih_within(*flat_, queries, parts, radius, context);
+  }
+
+ private:
+  IndexSpec spec_;
+  MihParameters parameters_;
+  std::unique_ptr<Family> flat_;
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_mih(const IndexSpec& spec) { return std::make_unique<Mih>(spec); }
+
+}  // namespace nearfield

@@ -1,0 +1,35 @@
+// Which rows of an index are looked up in tables, and which are scanned.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "index/family.hpp"
+#include "index/mih/mih_lookup.hpp"
+
+namespace nearfield {
+
+// A run that is asked.
+struct AskedRun {
+  const AskedPart* part;
+  MihRows rows;
+  std::span<const std::int64_t> ids;
+  double budget;  // of a query, in nanoseconds: beyond, it is scanned
+
+  AskedPart to_scan() const;
+};
+
+struct Division {
+  std::vector<AskedRun> runs;      // the longest first: what it finds leaves less to ask of others
+  std::vector<AskedPart> scanned;  // at least one, which may be without rows
+  std::int64_t scanned_rows = 0;
+  std::int64_t looked_up_rows = 0;
+};
+
+// bits: a query asks for rows that differ in so many, at least: runs where that takes more than a
+// scan are scanned. Looks at the parts.
+Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int64_t bits);
+
+}  // namespace nearfield

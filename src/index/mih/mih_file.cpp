@@ -1,0 +1,178 @@
+#include "index/mih/mih_file.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "index/mih/substrings.hpp"
+#include "index/tuning.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr const char* kPositions = "mih.positions";
+constexpr const char* kTables = "mih.tables";  // of each its starts, then its rows
+
+// Of a file, which may hold anything.
+class MihOpening {
+ public:
+  MihOpening(const TensorFile& file, const IndexSpec& spec, std::int64_t rows)
+      : file_(file), spec_(spec), rows_(rows) {}
+
+  std::shared_ptr<const MihTables> open() const {
+    auto run = std::make_shared<MihRun>();
+    run->rows = {0, rows_};
+    run->partition = read_partition();
+    const std::int64_t tables = run->partition.tables;
+    const std::int64_t starts = bucket_starts(run->partition.bits);
+    const Values all = values(kTables, {tables, starts + rows_});
+    for (std::int64_t i = 0; i < tables; ++i) {
+      const Values table = all.subspan(static_cast<std::size_t>(i * (starts + rows_)));
+      run->tables.emplace_back(
+          table.first(static_cast<std::size_t>(starts)),
+          table.subspan(static_cast<std::size_t>(starts), static_cast<std::size_t>(rows_)));
+    }
+    return std::make_shared<const MihTables>(MihTables::Runs{std::move(run)});
+  }
+
+ private:
+  using Values = std::span<const std::uint32_t>;
+
+  template <class... Args>
+  [[noreturn]] void reject(fmt::format_string<Args...> what, Args&&... args) const {
+    fail(ErrorCode::corrupt_file, "{}: {}", file_.path(),
+         fmt::format(what, std::forward<Args>(args)...));
+  }
+
+  BitPartition read_partition() const {
+    const std::vector<std::int64_t>& shape = file_.tensor(kPositions).shape;
+    if (shape.size() != 2 || shape[0] < 1 || shape[0] > kMostMihTables || shape[1] < 1 ||
+        shape[1] > kMostMihBits) {
+      reject("'{}' is of [{}], and mih has at most {} tables of {} bits", kPositions,
+             fmt::join(shape, ", "), kMostMihTables, kMostMihBits);
+    }
+    const Values stored = values(kPositions, shape);
+    const BitPartition partition{.tables = shape[0],
+                                 .bits = static_cast<int>(shape[1]),
+                                 .positions = {stored.begin(), stored.end()}};
+    std::vector<std::uint32_t> sorted = partition.positions;
+    std::ranges::sort(sorted);
+    if (sorted.back() >= spec_.cols || std::ranges::adjacent_find(sorted) != sorted.end()) {
+      reject("'{}' holds a bit twice, or beyond the {} that there are", kPositions, spec_.cols);
+    }
+    return partition;
+  }
+
+  Values values(const char* name, const std::vector<std::int64_t>& shape) const {
+    const TensorEntry& tensor = file_.tensor(name);
+    if (tensor.type != TensorType::u32 || tensor.shape != shape) {
+      reject("tensor '{}' is {} of [{}], not {} of [{}]", name, to_string(tensor.type),
+             fmt::join(tensor.shape, ", "), to_string(TensorType::u32), fmt::join(shape, ", "));
+    }
+    const std::span<const std::byte> bytes = file_.bytes(tensor);
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint32_t) != 0) {
+      reject("tensor '{}' does not begin at a multiple of {} bytes", name, alignof(std::uint32_t));
+    }
+    return {reinterpret_cast<const std::uint32_t*>(bytes.data()),
+            bytes.size() / sizeof(std::uint32_t)};
+  }
+
+  const TensorFile& file_;
+  const IndexSpec& spec_;
+  std::int64_t rows_;
+};
+
+class MihToWrite final : public FamilyTensors {
+ public:
+  MihToWrite(std::span<const PartView> parts, std::int64_t rows, BitPartition partition,
+             int threads, const Monitor& monitor)
+      : parts_(parts),
+        rows_(rows),
+        partition_(std::move(partition)),
+        threads_(threads),
+        monitor_(monitor) {}
+
+  void add_to(std::vector<TensorToWrite>& tensors) const override {
+    const std::int64_t tables = partition_.tables;
+    tensors.push_back(tensor_in_memory(kPositions, TensorType::u32, {tables, partition_.bits},
+                                       std::as_bytes(std::span(partition_.positions))));
+    tensors.push_back({kTables,
+                       TensorType::u32,
+                       {tables, bucket_starts(partition_.bits) + rows_},
+                       [this](const TakeBytes& take) { give(take); }});
+  }
+
+ private:
+  void give(const TakeBytes& take) const {
+    for (std::int64_t i = 0; i < partition_.tables; ++i) {
+      const BucketTable table = make(i);
+      take(std::as_bytes(table.view().starts()));
+      take(std::as_bytes(table.view().rows()));
+    }
+  }
+
+  BucketTable make(std::int64_t table) const {
+    AlignedArray<std::uint32_t> buckets(rows_);
+    std::int64_t done = 0;
+    for_each_run(parts_, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
+      hash_rows(view.rows().slice(begin, end - begin), partition_.of(table), buckets.data() + done,
+                threads_, monitor_);
+      done += end - begin;
+    });
+    return {{buckets.data(), static_cast<std::size_t>(rows_)}, partition_.bits, threads_, monitor_};
+  }
+
+  std::span<const PartView> parts_;
+  std::int64_t rows_;
+  BitPartition partition_;
+  int threads_;
+  const Monitor& monitor_;
+};
+
+}  // namespace
+
+std::shared_ptr<const MihTables> open_mih_tables(const TensorFile& file, const IndexSpec& spec,
+                                                 std::int64_t rows) {
+  if (file.find(kPositions) == nullptr) return nullptr;
+  return MihOpening(file, spec, rows).open();
+}
+
+void verify_mih_tables(const MihTables& tables, MatrixView rows, const std::string& path,
+                       const Monitor& monitor) {
+  for (const auto& run : tables.runs()) {
+    std::vector<std::uint32_t> buckets(static_cast<std::size_t>(run->rows.size()));
+    for (std::int64_t i = 0; i < run->partition.tables; ++i) {
+      hash_rows(rows, run->partition.of(i), buckets.data(), 1, monitor);
+      const BucketTable made(buckets, run->partition.bits, 1, monitor);
+      const BucketView& stored = run->tables[static_cast<std::size_t>(i)];
+      if (!std::ranges::equal(made.view().starts(), stored.starts()) ||
+          !std::ranges::equal(made.view().rows(), stored.rows())) {
+        fail(ErrorCode::corrupt_file,
+             "{}: table {} of mih does not hold the rows by their bits: build it again", path, i);
+      }
+    }
+  }
+}
+
+std::unique_ptr<FamilyTensors> mih_tensors(std::span<const PartView> parts,
+                                           const MihParameters& parameters, int threads,
+                                           const Monitor& monitor) {
+  const std::int64_t rows = live_rows(parts);
+  if (rows < index_tuning().least_packed_rows) return nullptr;
+  const PartView& largest = *std::ranges::max_element(parts, {}, &PartView::count);
+  return std::make_unique<MihToWrite>(
+      parts, rows, choose_partition(largest.rows(), rows, parameters.tables, monitor), threads,
+      monitor);
+}
+
+std::int64_t bytes_to_write_mih(std::int64_t rows, int threads) {
+  if (rows < index_tuning().least_packed_rows) return 0;
+  const int bits = most_mih_bits(rows);
+  return BucketTable::bytes_for(rows, bits) + bytes_to_make_mih_table(rows, bits, threads);
+}
+
+}  // namespace nearfield
