@@ -14,7 +14,6 @@ import nearfield as nf
 from definition import Array
 
 FOLDER = Path(__file__).parent / "golden"
-ROWS, COLS = 83, 9
 REMOVED = 40  # a row
 NEXT_ID = 9001
 
@@ -25,15 +24,18 @@ class Golden:
     metric: str
     # What a reader must know, as its metadata has it.
     features: str = ""
+    family: str = "flat"
+    count: int = 83
+    cols: int = 9
 
     @property
     def path(self) -> Path:
         features = f"-{self.features}" if self.features else ""
-        return FOLDER / f"v1-flat-{self.dtype}-{self.metric}{features}.nf"
+        return FOLDER / f"v1-{self.family}-{self.dtype}-{self.metric}{features}.nf"
 
     def rows(self) -> Array:
         """No generator of random numbers, which might change."""
-        row, col = np.indices((ROWS, COLS))
+        row, col = np.indices((self.count, self.cols))
         numbers = (row * 7919 + col * 104_729 + row * col * 31) % 23 - 11
         if self.dtype == "bits":
             return (numbers > 0).astype(np.uint8)
@@ -47,7 +49,11 @@ class Golden:
     def as_vectors(self, rows: Array) -> Array | nf.Bits:
         if self.dtype != "bits":
             return rows
-        return nf.bits(np.packbits(rows, axis=-1, bitorder="little"), COLS)
+        return nf.bits(np.packbits(rows, axis=-1, bitorder="little"), self.cols)
+
+    def ids(self) -> Array:
+        """Of the rows, none of them its number."""
+        return 9000 - 100 * np.arange(self.count, dtype=np.int64)
 
     @property
     def is_rounded(self) -> bool:
@@ -69,18 +75,14 @@ ALL = [
     Golden("float16", "inner_product"),
     Golden("float64", "l1"),
     Golden("bits", "hamming"),
+    Golden("bits", "hamming", family="mih", count=2100, cols=24),  # fewer have no tables
 ]
 
 
-def ids() -> Array:
-    """Of the rows, none of them its number."""
-    return 9000 - 100 * np.arange(ROWS, dtype=np.int64)
-
-
 def make(golden: Golden) -> nf.Index:
-    index = nf.Index("flat", dim=COLS, dtype=golden.dtype, metric=golden.metric)
-    index.add(golden.as_vectors(golden.rows()), ids=ids())
-    index.remove(ids()[REMOVED : REMOVED + 1])
+    index = nf.Index(golden.family, dim=golden.cols, dtype=golden.dtype, metric=golden.metric)
+    index.add(golden.as_vectors(golden.rows()), ids=golden.ids())
+    index.remove(golden.ids()[REMOVED : REMOVED + 1])
     return index
 
 

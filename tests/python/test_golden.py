@@ -9,7 +9,7 @@ import pytest
 
 import definition
 import nearfield as nf
-from golden_indexes import ALL, COLS, FOLDER, NEXT_ID, REMOVED, ROWS, Golden, ids, make
+from golden_indexes import ALL, FOLDER, NEXT_ID, REMOVED, Golden, make
 
 
 def test_each_is_there() -> None:
@@ -20,18 +20,20 @@ def test_each_is_there() -> None:
 def test_opens_and_answers(golden: Golden) -> None:
     nf.verify_index(golden.path)
     rows = golden.rows()
-    left = np.delete(np.arange(ROWS), REMOVED)
+    ids = golden.ids()
+    left = np.delete(np.arange(golden.count), REMOVED)
     with nf.Index.open(golden.path) as index:
-        assert (index.dim, index.metric, len(index)) == (COLS, golden.metric, ROWS - 1)
-        assert np.array_equal(index.ids, ids()[left])
+        assert (index.dim, index.metric) == (golden.cols, golden.metric)
+        assert len(index) == golden.count - 1
+        assert np.array_equal(index.ids, ids[left])
         assert index.stats.not_finite == int((~np.isfinite(rows.astype(np.float64))).any(1).sum())
         queries = rows[:5]
         asked = golden.as_vectors(queries)
         found = index.search(asked, k=6)
         # Where keys are equal, the smaller id is first: rows in the order of their ids.
-        order = left[np.argsort(ids()[left])]
+        order = left[np.argsort(ids[left])]
         expected, keys, _ = definition.knn(queries, rows[order], 6, golden.metric)
-        assert np.array_equal(found.ids, ids()[order][expected])
+        assert np.array_equal(found.ids, ids[order][expected])
         assert np.array_equal(found.keys, keys)
         assert index.add(asked)[0] == NEXT_ID
 

@@ -47,7 +47,7 @@ struct BitJob {
 };
 
 // In how many bits a query and each of some rows differ.
-struct PickedRows {
+struct PickedBits {
   const std::uint64_t* query;  // as the rows, the last word filled up with zeros
   const std::byte* rows;       // row 0
   std::int64_t stride;         // bytes
@@ -66,7 +66,7 @@ struct BitKernel {
   // Bits to bytes of 0 and 1, for tiles: of 32 bits in a word, byte j of step i is bit 8 j + i.
   void (*expand)(const std::uint32_t* blocks, std::int64_t words_of_all, std::int8_t* bytes);
 
-  void (*count_picked)(const PickedRows& job);
+  void (*count_picked)(const PickedBits& job);
 };
 
 // The kernel of an ISA that is available here.

@@ -260,16 +260,17 @@ TEST(BitPartition, DealsBitsByWhatTheyTell) {
   const Matrix skewed = codes(10'000, 256, true, 8);
   const BitPartition some = choose_partition(skewed, 10'000'000, 0, monitor);
   EXPECT_LT(some.tables, 8);
+  std::int64_t copies = 0;  // of 32 pairs of bits that are the same, those in one table
   for (std::int64_t table = 0; table < some.tables; ++table) {
     std::int64_t rare = 0;
     for (const std::uint32_t bit : some.of(table)) {
       rare += bit < 128 ? 1 : 0;
-      const bool copied =
-          bit >= 192 && bit % 2 == 0 && std::ranges::binary_search(some.of(table), bit + 1);
-      EXPECT_FALSE(copied) << bit;
+      const bool pair = bit >= 192 && bit % 2 == 0;
+      copies += pair && std::ranges::binary_search(some.of(table), bit + 1) ? 1 : 0;
     }
     EXPECT_LE(rare, some.bits / 3) << table;
   }
+  EXPECT_LE(copies, 1);  // by chance it would be 5
 }
 
 TEST(Substrings, AreBitsAtPositions) {

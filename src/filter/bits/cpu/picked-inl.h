@@ -8,7 +8,7 @@ inline std::uint64_t bits_at(const std::byte* bytes) {
 
 // Rows are as far from each other as memory is slow: an instruction for 64 bits is enough, and all
 // targets but the oldest have it.
-inline void count_picked(const PickedRows& job) {
+inline void count_picked(const PickedBits& job) {
   const std::int64_t words = job.bytes / 8;
   const std::int64_t tail_bytes = job.bytes % 8;
   for (std::int64_t i = 0; i < job.count; ++i) {
