@@ -16,8 +16,12 @@ namespace {
 // would miss it.
 constexpr int kRangeBits = 10;
 
-// Dealt by one task.
+// Dealt by one task, which takes milliseconds: it looks at its end whether it is to stop.
 constexpr std::int64_t kLeastChunk = 1 << 16;
+constexpr std::int64_t kMostChunk = 1 << 22;
+
+// A range may hold nearly all rows.
+constexpr std::int64_t kEntriesBetweenChecks = 1 << 20;
 
 struct Entry {
   std::uint32_t bucket;
@@ -39,7 +43,8 @@ class Dealing {
         entries_(std::ssize(buckets)) {}
 
   static std::int64_t chunks_of(std::int64_t rows, int threads) {
-    return std::clamp<std::int64_t>(rows / kLeastChunk, 1, 4 * threads);
+    return std::max(std::clamp<std::int64_t>(rows / kLeastChunk, 1, 4 * threads),
+                    divide_up(rows, kMostChunk));
   }
 
   void deal() {
@@ -49,10 +54,7 @@ class Dealing {
   }
 
   void fill(std::uint32_t* starts, std::uint32_t* rows) const {
-    run_tasks(ranges_, threads_, [&](std::int64_t range, int) {
-      monitor_.check();
-      fill_range(range, starts, rows);
-    });
+    run_tasks(ranges_, threads_, [&](std::int64_t range, int) { fill_range(range, starts, rows); });
     starts[ranges_ << low_bits_] = static_cast<std::uint32_t>(buckets_.size());
   }
 
@@ -91,22 +93,31 @@ class Dealing {
     monitor_.check();
   }
 
+  template <class Use>
+  void for_entries(std::int64_t begin, std::int64_t end, const Use& use) const {
+    for (std::int64_t i = begin; i < end;) {
+      monitor_.check();
+      const std::int64_t stop = std::min(end, i + kEntriesBetweenChecks);
+      for (; i < stop; ++i) use(entries_[i]);
+    }
+  }
+
   void fill_range(std::int64_t range, std::uint32_t* starts, std::uint32_t* rows) const {
     const std::uint32_t begin = range > 0 ? ends_[static_cast<std::size_t>(range - 1)] : 0;
     const std::uint32_t end = ends_[static_cast<std::size_t>(range)];
     const std::int64_t first = range << low_bits_;
     std::vector<std::uint32_t> next(std::size_t{1} << low_bits_);
-    for (std::uint32_t i = begin; i < end; ++i) {
-      ++next[static_cast<std::size_t>(entries_[i].bucket - first)];
-    }
+    for_entries(begin, end, [&](const Entry& entry) {
+      ++next[static_cast<std::size_t>(entry.bucket - first)];
+    });
     std::uint32_t total = begin;
     for (std::size_t bucket = 0; bucket < next.size(); ++bucket) {
       starts[first + static_cast<std::int64_t>(bucket)] = total;
       total += std::exchange(next[bucket], total);
     }
-    for (std::uint32_t i = begin; i < end; ++i) {
-      rows[next[static_cast<std::size_t>(entries_[i].bucket - first)]++] = entries_[i].row;
-    }
+    for_entries(begin, end, [&](const Entry& entry) {
+      rows[next[static_cast<std::size_t>(entry.bucket - first)]++] = entry.row;
+    });
   }
 
   std::span<const std::uint32_t> buckets_;

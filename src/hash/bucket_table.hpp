@@ -10,9 +10,6 @@
 
 namespace nearfield {
 
-// A start for each bucket: beyond 2^30 of them, and rows are 32 bits.
-inline constexpr int kMostBucketBits = 30;
-
 inline std::int64_t bucket_starts(int bits) { return (std::int64_t{1} << bits) + 1; }
 
 // The rows of bucket i are those from starts[i] to starts[i + 1], rising. So it lies in memory and

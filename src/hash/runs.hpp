@@ -1,13 +1,15 @@
 // How tables grow with the rows they are of: in runs, each with tables of its own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace nearfield {
 
 // A run is more than this many times as long as the next: so there are few of them to look into,
-// log4 of the rows, and each row is sorted into tables as many times.
+// at most log4 of the rows. How often a row is sorted into tables hangs on how rows come: of
+// 10,000,000 in batches of 2,048 on average 12.7 times, the oldest 32 times; at once, once.
 inline constexpr std::int64_t kRunRatio = 4;
 
 struct GrownRuns {
