@@ -1,5 +1,6 @@
 #include "index/family.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -47,7 +48,11 @@ std::vector<FamilyParameter> family_parameters(std::string_view family) {
       fail(ErrorCode::invalid_argument, "'{}' of '{}' is no parameter: write name=value", text,
            family);
     }
-    parameters.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    const std::string_view name = text.substr(0, equals);
+    if (std::ranges::find(parameters, name, &FamilyParameter::name) != parameters.end()) {
+      fail(ErrorCode::invalid_argument, "'{}' has '{}' twice: give it once", family, name);
+    }
+    parameters.push_back({name, text.substr(equals + 1)});
     at = next;
   }
   return parameters;

@@ -25,6 +25,9 @@ class FoundBudget {
     }
   }
 
+  // What was spent is given up, and its memory was. Any thread.
+  void refund(std::int64_t found) { found_ -= found; }
+
  private:
   std::optional<std::int64_t> most_;  // empty: as many as there are
   const char* advice_;

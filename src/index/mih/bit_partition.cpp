@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/checked.hpp"
+#include "core/float_environment.hpp"
 
 namespace nearfield {
 namespace {
@@ -104,6 +104,7 @@ std::int64_t most_mih_tables(std::int64_t rows, std::int64_t cols) {
 
 BitPartition choose_partition(MatrixView like, std::int64_t rows, std::int64_t tables,
                               const Monitor& monitor) {
+  const DefaultFloats floats;
   const Sample sample(like);
   std::vector<double> told;
   for (std::int64_t bit = 0; bit < like.cols(); ++bit) {

@@ -5,23 +5,11 @@
 #include <bit>
 #include <cstring>
 
+#include "index/mih/mih_tuning.hpp"
 #include "index/mih/substrings.hpp"
 
 namespace nearfield {
 namespace {
-
-// Nanoseconds of a thread, measured on two cores of a 5th-generation Xeon: 1,000 queries of
-// 10,000,000 x 256 random bits, within 31 of them, took 384 us each for 2,794 buckets with 3,338
-// rows, nearly all of it waiting for memory; to scan them 46 ms for one query, 4 ms each for 1,000.
-struct MihTuning {
-  double lookup = 60;        // of a bucket
-  double candidate = 60;     // of a row in it
-  double read_byte = 0.13;   // of a scan by one query: the rows come from memory
-  double pair_byte = 0.012;  // of one of many queries
-  std::int64_t sharing_queries = 8;
-};
-
-constexpr MihTuning kTuning;
 
 // Asked for at a time: more than memory answers side by side, few enough to stay in L1.
 constexpr std::size_t kBucketsAtOnce = 256;
@@ -94,10 +82,9 @@ bool MihLookup::find(const std::byte* query, const MihRows& in, double budget,
 bool MihLookup::ask(const Asking& asking) {
   const BitPartition& partition = asking.in.run->partition;
   const double buckets = combinations(partition.bits, asking.differing);
-  spent_ += buckets * kTuning.lookup;
-  if (spent_ + buckets * rows_per_bucket(*asking.in.run) * kTuning.candidate > asking.budget) {
-    return false;
-  }
+  const double rows = buckets * rows_per_bucket(*asking.in.run);
+  spent_ += buckets * mih_tuning().lookup;
+  if (spent_ + rows * mih_tuning().candidate > asking.budget) return false;
   const std::uint32_t centre = query_buckets_[static_cast<std::size_t>(asking.table)];
   const std::uint32_t end = std::uint32_t{1} << partition.bits;
   std::array<std::uint32_t, kBucketsAtOnce> asked;
@@ -125,7 +112,7 @@ void MihLookup::collect(const Asking& asking, std::span<const std::uint32_t> buc
     full_.push_back(found);
     rows += std::ssize(found);
   }
-  spent_ += static_cast<double>(rows) * kTuning.candidate;
+  spent_ += static_cast<double>(rows) * mih_tuning().candidate;
   if (spent_ > asking.budget) return;  // nobody asks for what is found
   const MatrixView all = asking.in.rows;
   const std::int64_t bytes = row_bytes(all.dtype(), all.cols());
@@ -141,6 +128,7 @@ void MihLookup::collect(const Asking& asking, std::span<const std::uint32_t> buc
 }
 
 void MihLookup::verify(const Asking& asking) {
+  asking.monitor.check();  // a bucket may hold nearly all rows
   const MatrixView rows = asking.in.rows;
   differing_.resize(picks_.size());
   kernel_.count_picked({.query = query_.data(),
@@ -174,7 +162,8 @@ bool MihLookup::found_before(const Asking& asking, std::int64_t row) const {
 }
 
 double lookup_cost(const MihRun& run, std::int64_t bits) {
-  const double of_a_bucket = kTuning.lookup + rows_per_bucket(run) * kTuning.candidate;
+  const MihTuning& tuning = mih_tuning();
+  const double of_a_bucket = tuning.lookup + rows_per_bucket(run) * tuning.candidate;
   double cost = 0;
   for (std::int64_t step = 0; step <= bits; ++step) {
     const std::int64_t differing = step / run.partition.tables;
@@ -185,8 +174,9 @@ double lookup_cost(const MihRun& run, std::int64_t bits) {
 }
 
 double scan_cost(std::int64_t rows, std::int64_t row_bytes, std::int64_t queries) {
-  const auto sharing = static_cast<double>(std::min(queries, kTuning.sharing_queries));
-  return static_cast<double>(rows * row_bytes) * (kTuning.pair_byte + kTuning.read_byte / sharing);
+  const MihTuning& tuning = mih_tuning();
+  const auto sharing = static_cast<double>(std::min(queries, tuning.sharing_queries));
+  return static_cast<double>(rows * row_bytes) * (tuning.pair_byte + tuning.read_byte / sharing);
 }
 
 }  // namespace nearfield

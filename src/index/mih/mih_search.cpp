@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -61,6 +62,9 @@ class Stages {
 
 // Queries that a run has left to a scan.
 struct LeftToScan {
+  // Whether it has answered, and its number, in what grows by doubling.
+  static constexpr std::int64_t kBytesPerQuery = sizeof(std::uint8_t) + 2 * sizeof(std::int64_t);
+
   std::vector<std::int64_t> queries;
 
   Matrix rows_of(MatrixView all) const {
@@ -118,10 +122,13 @@ class Nearest {
     best_.assign(static_cast<std::size_t>(queries), TopK<Neighbor>(k));
   }
 
-  static std::int64_t bytes(std::int64_t queries, std::int64_t k) {
+  // With one more for each thread, of the run it looks into.
+  static std::int64_t bytes(std::int64_t queries, std::int64_t k, std::size_t runs, int threads) {
     constexpr std::int64_t kItem = sizeof(Neighbor);
-    return queries * (TopK<Neighbor>::most_held(k) * kItem +
-                      static_cast<std::int64_t>(sizeof(TopK<Neighbor>)));
+    const std::int64_t best =
+        TopK<Neighbor>::most_held(k) * kItem + static_cast<std::int64_t>(sizeof(TopK<Neighbor>));
+    return (queries + std::min<std::int64_t>(queries, threads)) * best +
+           queries * static_cast<std::int64_t>(runs) * LeftToScan::kBytesPerQuery;
   }
 
   const char* selector() const { return TopK<Neighbor>::name(k_); }
@@ -150,7 +157,19 @@ class Nearest {
     }
   }
 
+  static void free(Neighbors& result) {
+    result.ids = {};
+    result.keys = {};
+    result.distances = {};
+    result.counts = {};
+  }
+
   void write(Neighbors& result) {
+    const auto slots = static_cast<std::size_t>(result.queries * k_);
+    result.ids.assign(slots, kNoId);
+    result.keys.assign(slots, std::numeric_limits<double>::infinity());
+    result.distances.assign(slots, std::numeric_limits<float>::infinity());
+    result.counts.resize(static_cast<std::size_t>(result.queries));
     for (std::int64_t query = 0; query < result.queries; ++query) {
       auto slot = static_cast<std::size_t>(query * k_);
       const std::span<const Neighbor> best = best_of(query).finish();
@@ -210,6 +229,13 @@ class WithinRadius {
                 "search fewer queries at a time or a smaller radius"),
         found_(static_cast<std::size_t>(queries)) {}
 
+  // Whatever is found: a list here, an offset in the result.
+  static std::int64_t bytes(std::int64_t queries, std::size_t runs) {
+    return queries * (static_cast<std::int64_t>(sizeof(std::vector<Neighbor>)) +
+                      2 * static_cast<std::int64_t>(sizeof(std::int64_t)) +
+                      static_cast<std::int64_t>(runs) * LeftToScan::kBytesPerQuery);
+  }
+
   const char* selector() const { return "all within the radius"; }
 
   Ranges scan(MatrixView queries, std::span<const AskedPart> parts, const Context& context) const {
@@ -219,9 +245,11 @@ class WithinRadius {
   bool look_up(std::int64_t query, MatrixView queries, const AskedRun& run, const Monitor& monitor,
                MihLookup& lookup) {
     Goal goal(most_bits_, run.ids, budget_, found_of(query));
-    const std::size_t before = found_of(query).size();
+    std::vector<Neighbor>& found = found_of(query);
+    const std::size_t before = found.size();
     if (lookup.find(queries.row(query), run.rows, run.budget, monitor, goal)) return true;
-    found_of(query).resize(before);
+    budget_.refund(static_cast<std::int64_t>(found.size() - before));  // a scan finds them again
+    found.resize(before);
     return false;
   }
 
@@ -234,11 +262,15 @@ class WithinRadius {
     }
   }
 
+  static void free(Ranges& result) {
+    result.offsets = {};
+    result.ids = {};
+    result.keys = {};
+    result.distances = {};
+  }
+
   void write(Ranges& result) {
     result.offsets.assign(1, 0);
-    result.ids.clear();
-    result.keys.clear();
-    result.distances.clear();
     for (std::vector<Neighbor>& found : found_) {
       std::ranges::sort(found, std::less<>());
       for (const Neighbor& neighbor : found) {
@@ -286,19 +318,36 @@ void add_stats(const Stats& scanned, Stats& all) {
   all.pairs_verified += scanned.pairs_verified;
 }
 
+// given_up: of the lookups of each query in each run, those that were left to a scan. If all were,
+// the plan remains that of the scan.
 void describe(const Division& division, std::string_view selector, std::int64_t queries,
-              int threads, Plan& plan) {
-  const BitPartition& partition = division.runs.front().rows.run->partition;
-  plan.filter =
-      fmt::format("multi-index hashing, {} tables of {} bits", partition.tables, partition.bits);
-  plan.kernel = kernel_name(kHamming, DType::bits, to_string(plan.isa));
+              std::int64_t given_up, int threads, Plan& plan) {
+  const std::int64_t lookups = queries * std::ssize(division.runs);
+  if (given_up < lookups) {
+    const BitPartition& partition = division.runs.front().rows.run->partition;
+    plan.filter =
+        fmt::format("multi-index hashing, {} tables of {} bits", partition.tables, partition.bits);
+    plan.kernel = kernel_name(kHamming, DType::bits, to_string(plan.isa));
+  }
   plan.selector = selector;
   plan.threads = threads;
   plan.pairs = queries * (division.scanned_rows + division.looked_up_rows);
+  plan.note.clear();
   if (division.scanned_rows > 0 || division.runs.size() > 1) {
     plan.note = fmt::format("{} rows are looked up in {} runs, {} are scanned",
                             division.looked_up_rows, division.runs.size(), division.scanned_rows);
   }
+  if (given_up > 0) {
+    plan.note += fmt::format("{}{} of {} lookups were given up for a scan",
+                             plan.note.empty() ? "" : "; ", given_up, lookups);
+  }
+}
+
+// What is left of the limit when so much is taken.
+Context with_less_memory(const Context& context, std::int64_t taken) {
+  Context own = context;
+  if (own.memory_limit) own.memory_limit = std::max<std::int64_t>(*own.memory_limit - taken, 0);
+  return own;
 }
 
 // Scan what has no tables, look up the rest, scan what is too far to be looked up.
@@ -313,6 +362,7 @@ typename Question::Result answer(MatrixView queries, const Division& division, Q
   for (std::int64_t query = 0; query < queries.rows(); ++query) {
     question.take(result, query, query);
   }
+  Question::free(result);  // for the scans below, until it is written
   stages.end_stage(queries.rows() * division.scanned_rows);
 
   Monitor monitor(context, pairs);
@@ -325,29 +375,28 @@ typename Question::Result answer(MatrixView queries, const Division& division, Q
     const std::int64_t rows = division.runs[run].rows.run->rows.size();
     stages.end_stage((queries.rows() - std::ssize(left[run].queries)) * rows);
   }
+  std::int64_t given_up = 0;
   for (std::size_t run = 0; run < left.size(); ++run) {
-    if (left[run].queries.empty()) continue;
+    const std::int64_t count = std::ssize(left[run].queries);
+    if (count == 0) continue;
+    const Matrix rows = left[run].rows_of(queries);
     const std::array scanned{division.runs[run].to_scan()};
-    const auto found = question.scan(left[run].rows_of(queries), scanned, context);
-    for (std::size_t i = 0; i < left[run].queries.size(); ++i) {
-      question.take(found, static_cast<std::int64_t>(i), left[run].queries[i]);
+    const auto found = question.scan(
+        rows, scanned, with_less_memory(context, count * row_bytes(rows.dtype(), rows.cols())));
+    for (std::int64_t i = 0; i < count; ++i) {
+      question.take(found, i, left[run].queries[static_cast<std::size_t>(i)]);
     }
     add_stats(found.stats, result.stats);
-    stages.end_stage(std::ssize(left[run].queries) * division.runs[run].rows.run->rows.size());
+    if (given_up == 0) result.stats.plan = found.stats.plan;  // that of the longest
+    given_up += count;
+    stages.end_stage(count * division.runs[run].rows.run->rows.size());
   }
   question.write(result);
-  describe(division, question.selector(), queries.rows(), resolve_threads(context.threads),
-           result.stats.plan);
+  describe(division, question.selector(), queries.rows(), given_up,
+           resolve_threads(context.threads), result.stats.plan);
   result.stats.seconds += monitor.seconds();
   stages.finish(callers);
   return result;
-}
-
-// What is left of the limit when so much is taken.
-Context with_less_memory(const Context& context, std::int64_t taken) {
-  Context own = context;
-  if (own.memory_limit) *own.memory_limit -= taken;
-  return own;
 }
 
 bool asks_nothing(MatrixView queries, const Division& division) {
@@ -368,7 +417,8 @@ Neighbors mih_search(const Family& flat, MatrixView queries, std::span<const Ask
   if (asks_nothing(queries, division) || k < 0 || k > division.looked_up_rows) {
     return flat.search(queries, parts, k, context);
   }
-  const std::int64_t held = Nearest::bytes(queries.rows(), k);
+  const std::int64_t held =
+      Nearest::bytes(queries.rows(), k, division.runs.size(), resolve_threads(context.threads));
   if (context.memory_limit && held > *context.memory_limit / 2) {
     return flat.search(queries, parts, k, context);
   }
@@ -385,11 +435,16 @@ Ranges mih_within(const Family& flat, MatrixView queries, std::span<const AskedP
   if (asks_nothing(queries, division) || bits < 0) {
     return flat.within(queries, parts, radius, context);
   }
+  const std::int64_t held = WithinRadius::bytes(queries.rows(), division.runs.size());
+  if (context.memory_limit && held > *context.memory_limit / 4) {
+    return flat.within(queries, parts, radius, context);
+  }
   // Half for what is found here, half for what a scan finds.
-  std::optional<std::int64_t> half;
-  if (context.memory_limit) half = *context.memory_limit / 2;
-  WithinRadius question(flat, queries.rows(), radius, bits, half);
-  return answer(queries, division, question, with_less_memory(context, half.value_or(0)), context);
+  std::optional<std::int64_t> for_found;
+  if (context.memory_limit) for_found = *context.memory_limit / 2 - held;
+  WithinRadius question(flat, queries.rows(), radius, bits, for_found);
+  const std::int64_t here = held + for_found.value_or(0);
+  return answer(queries, division, question, with_less_memory(context, here), context);
 }
 
 }  // namespace nearfield

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/checked.hpp"
-#include "core/tasks.hpp"
 #include "hash/runs.hpp"
 #include "index/mih/substrings.hpp"
 #include "index/tuning.hpp"

@@ -1,7 +1,10 @@
 // Multi-index hashing: the answers of flat, to the bit.
 #include <algorithm>
+#include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,6 +13,8 @@
 #include "core/random.hpp"
 #include "filter/filter.hpp"
 #include "index/mih/bit_partition.hpp"
+#include "index/mih/mih_file.hpp"
+#include "index/mih/mih_tuning.hpp"
 #include "index/mih/substrings.hpp"
 #include "tests/unit/expect_error.hpp"
 #include "tests/unit/index/small_parts.hpp"
@@ -95,7 +100,9 @@ TEST(Mih, AnswersAsFlatInMemoryAndInAFile) {
       Matrix queries = codes(8, cols, skewed, 1);  // the first rows, and some that are near
       for (std::int64_t i = 0; i < queries.rows(); ++i) flip(queries.row(i), i % 5);
       expect_as_flat(mih, flat, queries);
-      EXPECT_TRUE(looked_up(mih.search(queries, {.k = 1}).stats));
+      if (!skewed || cols > 64) {  // or too few bits tell rows apart, and every lookup gives up
+        EXPECT_TRUE(looked_up(mih.search(queries, {.k = 1}).stats));
+      }
       EXPECT_TRUE(looked_up(mih.within(queries, {.radius = 2}).stats));
       mih.save(folder.path("mih"));
       verify_index(folder.path("mih"));
@@ -141,6 +148,52 @@ TEST(Mih, IsTheSameForAnyNumberOfThreadsAndOnEveryIsa) {
   }
 }
 
+TEST(Mih, WhereLookupsAreFreeEverythingIsLookedUp) {
+  const TempFolder folder;
+  const test::SmallParts small;
+  const Matrix rows = codes(1'000, 64, true, 10);
+  const MatrixView queries = rows.view().slice(0, 9);
+  Index mih(spec_of("mih", 64));
+  Index flat(spec_of("flat", 64));
+  for (std::int64_t row = 0; row < 1'000; row += 125) {
+    mih.add(rows.view().slice(row, 125));
+    flat.add(rows.view().slice(row, 125));
+  }
+  expect_as_flat(mih, flat, queries);
+  mih.save(folder.path("mih"));
+  const Index opened = Index::open(folder.path("mih"));
+  expect_as_flat(opened, flat, queries);
+  for (const Stats& stats :
+       {opened.search(queries, {.k = 900}).stats, opened.within(queries, {.radius = 64}).stats}) {
+    EXPECT_TRUE(looked_up(stats));
+    EXPECT_EQ(stats.plan.note, "");  // nothing was scanned
+  }
+}
+
+// The first table finds half of the rows, the next meets them again: it is too much.
+TEST(Mih, WhatALookupFoundBeforeItGaveUpCountsOnce) {
+  constexpr std::int64_t kRows = 16'384;
+  Matrix rows = codes(kRows, 128, false, 11);
+  for (std::int64_t row = 0; row < kRows / 2; ++row) std::fill_n(rows.row(row), 16, std::byte{0});
+  Index mih(spec_of("mih", 128));
+  mih.add(rows);
+  mih_tuning().lookup = 0;
+  mih_tuning().candidate = 3;  // a scan takes 2.3 a row
+  const MatrixView query = rows.view().slice(0, 1);
+  const Ranges found = mih.within(query, {.radius = 3});
+  EXPECT_GE(std::ssize(found.ids), kRows / 2);
+  EXPECT_GE(found.stats.pairs_verified, kRows);  // by the lookup, and by the scan
+  EXPECT_FALSE(looked_up(found.stats)) << found.stats.plan.filter;
+  EXPECT_NE(found.stats.plan.note.find("1 of 1 lookups were given up"), std::string::npos)
+      << found.stats.plan.note;
+  const std::int64_t bytes = std::ssize(found.ids) * 72;  // in half of the limit
+  const Ranges limited = mih.within(query, {.radius = 3}, {.memory_limit = 2 * bytes * 3 / 2});
+  EXPECT_EQ(limited.ids, found.ids);
+  expect_error([&] { mih.within(query, {.radius = 3}, {.memory_limit = bytes}); },
+               ErrorCode::memory_limit, {});
+  mih_tuning() = MihTuning();
+}
+
 TEST(Mih, RowsThatTablesTellNothingAboutAreScanned) {
   const Matrix same(DType::bits, 5'000, 96);
   Index mih(spec_of("mih", 96));
@@ -171,6 +224,8 @@ TEST(Mih, SaysWhatItDoesNotTake) {
   expect_error(make(spec_of("mih,tables=9", 8)), ErrorCode::invalid_argument, {"1 to 8", "not 9"});
   expect_error(make(spec_of("mih,tables=x", 64)), ErrorCode::invalid_argument, {"tables=x"});
   expect_error(make(spec_of("mih,bits=3", 64)), ErrorCode::invalid_argument, {"'bits'", "tables"});
+  expect_error(make(spec_of("mih,tables=3,tables=5", 64)), ErrorCode::invalid_argument,
+               {"'tables' twice"});
   expect_error(make(spec_of("mih,", 64)), ErrorCode::invalid_argument, {"name=value"});
   expect_error(make(spec_of("flat,tables=1", 64)), ErrorCode::invalid_argument,
                {"flat has no parameters"});
@@ -243,6 +298,58 @@ TEST(Mih, ATableThatIsWrongIsNoticed) {
     }
   };
   expect_error(ask, ErrorCode::corrupt_file, {"row 4294967295 of 3000"});
+}
+
+TEST(Mih, StartsThatAreWrongAreNoticed) {
+  const TempFolder folder;
+  const test::SmallParts small;
+  const Matrix rows = codes(3'000, 64, false, 12);
+  Index mih(spec_of("mih,tables=1", 64));  // of 12 bits
+  mih.add(rows);
+  const std::string path = folder.path("mih");
+  mih.save(path);
+  const std::string bytes = folder.get("mih");
+  const std::size_t starts = bytes.size() - sizeof(std::uint32_t) * ((1 << 12) + 1 + 3'000);
+  for (const std::uint32_t start : {3'000U, 3'001U}) {  // the next falls; it is beyond the rows
+    std::string changed = bytes;
+    std::memcpy(&changed[starts + 5 * sizeof(start)], &start, sizeof(start));
+    std::ofstream(path, std::ios::binary) << changed;
+    const Index opened = Index::open(path);
+    const auto ask = [&] { opened.within(rows.view().slice(0, 1), {.radius = 64}); };
+    expect_error(ask, ErrorCode::corrupt_file, {"bucket ", std::to_string(start), "of 3000"});
+  }
+}
+
+TEST(Mih, VerifyingLooksAtEveryRowOfEveryBucket) {
+  const Context context;
+  const Monitor monitor(context, 1);
+  const Matrix rows = codes(4'096, 64, false, 13);
+  const auto made = make_mih_tables(rows, nullptr, {.tables = 1}, 1, monitor);
+  const MihRun& run = *made->runs().front();
+  const auto verify = [&](std::size_t start, std::uint32_t at, std::size_t row, std::uint32_t is) {
+    std::vector<std::uint32_t> starts(run.tables[0].starts().begin(), run.tables[0].starts().end());
+    std::vector<std::uint32_t> held(run.tables[0].rows().begin(), run.tables[0].rows().end());
+    starts[start] = at;
+    held[row] = is;
+    const auto changed = std::make_shared<MihRun>();
+    changed->rows = run.rows;
+    changed->partition = run.partition;
+    changed->tables.emplace_back(starts, held);
+    verify_mih_tables(MihTables({changed}), rows, "file", monitor);
+  };
+  const std::uint32_t first = run.tables[0].rows()[0];
+  const std::uint32_t second = run.tables[0].starts()[2];
+  const std::size_t last = run.tables[0].starts().size() - 1;
+  verify(2, second, 0, first);
+  for (const auto& [start, at, row, is] :
+       {std::tuple{std::size_t{0}, 1U, std::size_t{0}, first},  // rows before the first bucket
+        {last, 4'095U, 0, first},                               // and behind the last
+        {2, 4'097U, 0, first},                                  // more than there are
+        {2, second + 1, 0, first},                              // one of the next
+        {2, second, 0, 4'096U},                                 // a row that there is not
+        {2, second, 0, run.tables[0].rows()[4'095]}}) {         // of another bucket
+    expect_error([&] { verify(start, at, row, is); }, ErrorCode::corrupt_file, {"file: table 0"});
+  }
 }
 
 TEST(BitPartition, DealsBitsByWhatTheyTell) {

@@ -1,20 +1,26 @@
 #pragma once
 
+#include "index/mih/mih_tuning.hpp"
 #include "index/tuning.hpp"
 
 namespace nearfield::test {
 
 // As long as it is there, an index of few rows has several parts, packed and not: those of the
-// default hold thousands.
+// default hold thousands. What has tables is looked up in them, however few rows a scan would take.
 class SmallParts {
  public:
   SmallParts() {
     index_tuning() = {
         .most_copied_bytes = 8 << 10, .least_part_bytes = 256, .least_packed_rows = 64};
+    mih_tuning().lookup = 0;
+    mih_tuning().candidate = 0;
   }
   SmallParts(const SmallParts&) = delete;
   SmallParts& operator=(const SmallParts&) = delete;
-  ~SmallParts() { index_tuning() = IndexTuning(); }
+  ~SmallParts() {
+    index_tuning() = IndexTuning();
+    mih_tuning() = MihTuning();
+  }
 };
 
 }  // namespace nearfield::test
