@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -322,15 +323,21 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
   const std::vector<std::string_view> keys(names.begin(), names.end());
   int done = 0;
   int refused = 0;
-  for (const auto& [dtype, metric] :
-       {std::pair(DType::f32, Metric::sqeuclidean), std::pair(DType::f32, Metric::l1),
-        std::pair(DType::u8, Metric::sqeuclidean), std::pair(DType::bits, Metric::hamming)}) {
+  for (const auto& [family, dtype, metric] : {std::tuple("flat", DType::f32, Metric::sqeuclidean),
+                                              {"flat", DType::f32, Metric::l1},
+                                              {"flat", DType::u8, Metric::sqeuclidean},
+                                              {"flat", DType::bits, Metric::hamming},
+                                              {"mih", DType::bits, Metric::hamming}}) {
     const Matrix vectors = data::make_matrix({data::Kind::uniform, dtype, kRows, 64, 1});
     knn(vectors.view().slice(0, 100), vectors, {.metric = metric}, {.threads = 2});
     for (const bool with_keys : {false, true}) {
       for (const std::int64_t limit : {100'000, 600'000, 3'000'000, 12'000'000, 80'000'000}) {
-        LimitedIndex limited(
-            {.dtype = dtype, .cols = vectors.cols(), .metric = metric, .keys = with_keys}, limit);
+        LimitedIndex limited({.family = family,
+                              .dtype = dtype,
+                              .cols = vectors.cols(),
+                              .metric = metric,
+                              .keys = with_keys},
+                             limit);
         Index& index = limited.index;
         for (std::int64_t first = 0; first < kRows; first += kPiece) {
           const MatrixView piece = vectors.view().slice(first, kPiece);
@@ -354,6 +361,12 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
         limited.expect_kept("search", [&](const Context& context) {
           index.search(vectors.view().slice(0, 100), {.k = 50}, context);
         });
+        for (const double radius : {9, 20}) {  // bits: looked up; scanned, 40 a query
+          if (dtype != DType::bits) continue;
+          limited.expect_kept("within", [&](const Context& context) {
+            index.within(vectors.view().slice(0, 1'000), {.radius = radius}, context);
+          });
+        }
         limited.expect_kept(
             "save", [&](const Context& context) { index.save(folder.path("index.nf"), context); });
         limited.expect_kept("compact", [&](const Context& context) { index.compact(context); });
@@ -362,7 +375,7 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
       }
     }
   }
-  EXPECT_GT(done, 200);  // of 480
+  EXPECT_GT(done, 250);  // of 640
   EXPECT_GT(refused, 50);
 }
 
