@@ -192,6 +192,16 @@ typename Question::Result answer(MatrixView queries, const Division& division, Q
   return result;
 }
 
+// What a search has beside what it keeps: the buckets and rows that each thread asks for at a time,
+// and copies of who is asked, with a bit for each row.
+std::int64_t bytes_beside(std::span<const AskedPart> parts, std::size_t runs, int threads) {
+  constexpr std::int64_t kOfAThread = 16 << 10;
+  constexpr std::int64_t kOfACall = 16 << 10;
+  std::int64_t rows = 0;
+  for (const AskedPart& part : parts) rows += part.view.count;
+  return kOfACall + threads * kOfAThread + static_cast<std::int64_t>(runs + 1) * rows / 8;
+}
+
 bool asks_nothing(MatrixView queries, const Division& division) {
   return queries.rows() == 0 || division.runs.empty();
 }
@@ -210,8 +220,10 @@ Neighbors mih_search(const Family& flat, MatrixView queries, std::span<const Ask
   if (asks_nothing(queries, division) || k < 0 || k > division.looked_up_rows) {
     return flat.search(queries, parts, k, context);
   }
-  const std::int64_t held = MihNearest::bytes(queries.rows(), k, resolve_threads(context.threads)) +
-                            LeftToScan::bytes(queries.rows(), division.runs.size());
+  const int threads = resolve_threads(context.threads);
+  const std::int64_t held = MihNearest::bytes(queries.rows(), k, threads) +
+                            LeftToScan::bytes(queries.rows(), division.runs.size()) +
+                            bytes_beside(parts, division.runs.size(), threads);
   if (context.memory_limit && held > *context.memory_limit / 2) {
     return flat.search(queries, parts, k, context);
   }
@@ -229,7 +241,8 @@ Ranges mih_within(const Family& flat, MatrixView queries, std::span<const AskedP
     return flat.within(queries, parts, radius, context);
   }
   const std::int64_t held =
-      MihWithin::bytes(queries.rows()) + LeftToScan::bytes(queries.rows(), division.runs.size());
+      MihWithin::bytes(queries.rows()) + LeftToScan::bytes(queries.rows(), division.runs.size()) +
+      bytes_beside(parts, division.runs.size(), resolve_threads(context.threads));
   if (context.memory_limit && held > *context.memory_limit / 4) {
     return flat.within(queries, parts, radius, context);
   }

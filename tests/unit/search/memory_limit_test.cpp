@@ -300,7 +300,8 @@ class LimitedIndex {
         ++refused;
       }
     });
-    EXPECT_LE(used, *context_.memory_limit) << what << ", " << index.spec().cols << " columns";
+    EXPECT_LE(used, *context_.memory_limit)
+        << what << ", " << index.spec().family << " of " << index.spec().cols << " columns";
   }
 
   Index index;
