@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -15,6 +14,7 @@
 #include "search/engine.hpp"
 #include "search/neighbor_results.hpp"
 #include "search/seeds.hpp"
+#include "search/tiled_rows.hpp"
 
 namespace nearfield {
 namespace {
@@ -159,18 +159,14 @@ void search_again(const Question& question, std::span<const double> limits, Neig
     const auto i = static_cast<std::size_t>(query);
     if (result.counts[i] < result.k && limits[i] < kNoLimit) unfinished.push_back(query);
   }
-  const MatrixView queries = question.queries.in_memory().value();
+  const MatrixRows queries(question.queries.in_memory().value());
   const std::int64_t at_once = again_at_once(question);
   for (std::int64_t done = 0; done < std::ssize(unfinished); done += at_once) {
     const auto some =
         std::span<const std::int64_t>(unfinished)
             .subspan(static_cast<std::size_t>(done))
             .first(static_cast<std::size_t>(std::min(at_once, std::ssize(unfinished) - done)));
-    Matrix rows(queries.dtype(), std::ssize(some), queries.cols());
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      std::memcpy(rows.row(static_cast<std::int64_t>(i)), queries.row(some[i]),
-                  static_cast<std::size_t>(row_bytes(queries.dtype(), queries.cols())));
-    }
+    const Matrix rows = read_all(PickedRows(queries, some));
     const MatrixRows source(rows);
     put_results(some,
                 search_within_another(

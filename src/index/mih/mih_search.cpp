@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "search/matrix_verifier.hpp"
 #include "search/prepared_base.hpp"
 #include "search/radius.hpp"
+#include "search/tiled_rows.hpp"
 
 namespace nearfield {
 namespace {
@@ -61,14 +61,7 @@ struct LeftToScan {
            static_cast<std::int64_t>(runs * (sizeof(std::uint8_t) + 2 * sizeof(std::int64_t)));
   }
 
-  Matrix rows_of(MatrixView all) const {
-    Matrix rows(all.dtype(), std::ssize(queries), all.cols());
-    for (std::size_t i = 0; i < queries.size(); ++i) {
-      std::memcpy(rows.row(static_cast<std::int64_t>(i)), all.row(queries[i]),
-                  static_cast<std::size_t>(row_bytes(all.dtype(), all.cols())));
-    }
-    return rows;
-  }
+  Matrix rows_of(MatrixView all) const { return read_all(PickedRows(MatrixRows(all), queries)); }
 };
 
 // Asks each run for each query. find(query, run, lookup) is whether the run has answered.
