@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "core/fail.hpp"
-#include "index/mih/substrings.hpp"
+#include "hash/substrings.hpp"
 #include "index/tuning.hpp"
 
 namespace nearfield {

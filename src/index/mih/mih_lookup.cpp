@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "hash/substrings.hpp"
 #include "index/mih/mih_tuning.hpp"
-#include "index/mih/substrings.hpp"
 
 namespace nearfield {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/fail.hpp"
+#include "hash/bit_partition.hpp"
 #include "index/family.hpp"
-#include "index/mih/bit_partition.hpp"
 
 namespace nearfield {
 

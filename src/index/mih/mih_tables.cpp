@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "hash/runs.hpp"
-#include "index/mih/substrings.hpp"
+#include "hash/substrings.hpp"
 #include "index/tuning.hpp"
 
 namespace nearfield {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "filter/filter.hpp"
+#include "hash/bit_partition.hpp"
 #include "hash/bucket_table.hpp"
 #include "index/family_data.hpp"
-#include "index/mih/bit_partition.hpp"
 #include "index/mih/mih_parameters.hpp"
 #include "index/part.hpp"
 

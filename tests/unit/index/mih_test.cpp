@@ -12,10 +12,10 @@
 
 #include "core/random.hpp"
 #include "filter/filter.hpp"
-#include "index/mih/bit_partition.hpp"
+#include "hash/bit_partition.hpp"
+#include "hash/substrings.hpp"
 #include "index/mih/mih_file.hpp"
 #include "index/mih/mih_tuning.hpp"
-#include "index/mih/substrings.hpp"
 #include "tests/unit/expect_error.hpp"
 #include "tests/unit/index/small_parts.hpp"
 #include "tests/unit/io/temp_folder.hpp"

@@ -1,4 +1,4 @@
-#include "index/mih/bit_partition.hpp"
+#include "hash/bit_partition.hpp"
 
 #include <algorithm>
 #include <bit>

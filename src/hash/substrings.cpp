@@ -1,4 +1,4 @@
-#include "index/mih/substrings.hpp"
+#include "hash/substrings.hpp"
 
 #include <algorithm>
 #include <array>
