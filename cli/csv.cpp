@@ -98,6 +98,21 @@ void write_csv(const std::string& path, const Selected& found, DType dtype) {
   file.commit();
 }
 
+void write_csv(const std::string& path, const DuplicateGroups& found, const KeysOf& keys) {
+  CsvFile file(path, keys ? "group,row,distance,key\n" : "group,row,distance\n");
+  for (std::size_t group = 0; group + 1 < found.offsets.size(); ++group) {
+    const auto begin = static_cast<std::size_t>(found.offsets[group]);
+    const auto end = static_cast<std::size_t>(found.offsets[group + 1]);
+    const std::span rows = std::span(found.rows).subspan(begin, end - begin);
+    const std::vector<std::string> names = keys ? keys(rows) : std::vector<std::string>();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::string key = keys ? "," + quoted(names[i]) : "";
+      file.write("{},{},{}{}\n", group, rows[i], found.distances[begin + i], key);
+    }
+  }
+  file.commit();
+}
+
 void write_csv(const std::string& path, const Pairs& found) {
   CsvFile file(path, "first,second,distance\n");
   for (std::size_t i = 0; i < found.first.size(); ++i) {

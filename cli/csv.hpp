@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <nearfield/dedup.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/select.hpp>
@@ -24,6 +25,9 @@ void write_csv(const std::string& path, const Ranges& found, const KeysOf& keys 
 
 // first,second,distance.
 void write_csv(const std::string& path, const Pairs& found);
+
+// group,row,distance, of groups of two rows and more: the distance is that to the first of them.
+void write_csv(const std::string& path, const DuplicateGroups& found, const KeysOf& keys = {});
 
 // row,rank,id,value: values with the fewest digits that read back as the same of their type.
 void write_csv(const std::string& path, const Selected& found, DType dtype);

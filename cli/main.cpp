@@ -31,6 +31,7 @@ void add_commands(CLI::App& app) {
   add_convert_command(app);
   add_info_command(app);
   add_search_commands(app, Mode::run);
+  add_dedup_command(app);
   add_select_command(app);
   add_pairwise_command(app);
   add_index_commands(app);

@@ -110,8 +110,10 @@ std::string where_text(const Plan& plan) {
 }
 
 std::string summary(const Task& task, const Outcome& outcome) {
-  return fmt::format("{}: {} found in {:.3f} s, {} {}/s, {}\n", task_text(task), outcome.found,
-                     outcome.stats.seconds, with_prefix(pairs_per_second(outcome.stats)),
+  const std::string groups =
+      outcome.groups ? fmt::format(" in {} groups", *outcome.groups) : std::string();
+  return fmt::format("{}: {} found{} in {:.3f} s, {} {}/s, {}\n", task_text(task), outcome.found,
+                     groups, outcome.stats.seconds, with_prefix(pairs_per_second(outcome.stats)),
                      task.metric ? "pairs" : "values", where_text(outcome.stats.plan));
 }
 
@@ -143,6 +145,11 @@ Outcome outcome_of(const Pairs& found) {
   return {static_cast<std::int64_t>(found.first.size()), found.exact, found.stats};
 }
 
+Outcome outcome_of(const DuplicateGroups& found) {
+  const std::int64_t groups = std::ssize(found.offsets) - 1;
+  return {std::ssize(found.rows) - groups, true, found.stats, groups};
+}
+
 void print_plan(const Task& task, const Plan& plan, const OutputOptions& output) {
   print_result(output.json ? task_json(task).add("plan", plan_json(plan)).text()
                            : plan_text(task, plan));
@@ -153,13 +160,11 @@ void print_outcome(const Task& task, const Outcome& outcome, const OutputOptions
     fmt::print(stderr, "{}", summary(task, outcome));
   }
   if (output.json) {
-    print_result(task_json(task)
-                     .add("exact", outcome.exact)
-                     .add("found", outcome.found)
-                     .add("stats", stats_json(outcome.stats))
-                     .add("plan", plan_json(outcome.stats.plan))
-                     .text() +
-                 "\n");
+    JsonObject json = task_json(task);
+    json.add("exact", outcome.exact).add("found", outcome.found);
+    add_if(json, "groups", outcome.groups);
+    json.add("stats", stats_json(outcome.stats)).add("plan", plan_json(outcome.stats.plan));
+    print_result(json.text() + "\n");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <nearfield/dedup.hpp>
 #include <nearfield/metric.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/select.hpp>
@@ -33,12 +34,15 @@ struct Outcome {
   std::int64_t found;  // neighbours, rows or pairs, of all queries together
   bool exact;
   Stats stats;
+  std::optional<std::int64_t> groups = {};  // that they are in
 };
 
 Outcome outcome_of(const Neighbors& found);
 Outcome outcome_of(const Ranges& found);
 Outcome outcome_of(const Pairs& found);
 Outcome outcome_of(const Selected& found);
+// Found are the rows that have one before them in their group: the duplicates.
+Outcome outcome_of(const DuplicateGroups& found);
 
 // On standard output: text for people, or one JSON object for programs.
 void print_plan(const Task& task, const Plan& plan, const OutputOptions& output);

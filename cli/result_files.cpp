@@ -107,6 +107,14 @@ void write_results(const OutputOptions& output, const Selected& found, DType dty
   }
 }
 
+void write_results(const OutputOptions& output, const DuplicateGroups& found, const KeysOf& keys) {
+  if (output.ids.ends_in(".csv")) {
+    write_csv(output.ids.path, found, keys);
+  } else if (output.ids.given()) {
+    write_id_table(output.ids.path, found.first_of, std::ssize(found.first_of), 1);
+  }
+}
+
 void write_results(const OutputOptions& output, const Pairs& found) {
   const auto rows = static_cast<std::int64_t>(found.first.size());
   if (output.ids.ends_in(".csv")) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <nearfield/dedup.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/select.hpp>
@@ -25,6 +26,9 @@ void check_offsets(const OutputOptions& output);
 void write_results(const OutputOptions& output, const Neighbors& found, const KeysOf& keys = {});
 void write_results(const OutputOptions& output, const Ranges& found, const KeysOf& keys = {});
 void write_results(const OutputOptions& output, const Pairs& found);
+// Groups as .csv, else of each row the first of its group.
+void write_results(const OutputOptions& output, const DuplicateGroups& found,
+                   const KeysOf& keys = {});
 // Values are written in the type they were read in.
 void write_results(const OutputOptions& output, const Selected& found, DType dtype);
 

@@ -16,6 +16,7 @@ void add_pairs_command(CLI::App& app, Mode mode);
 void add_mutual_command(CLI::App& app, Mode mode);
 void add_match_command(CLI::App& app, Mode mode);
 void add_groundtruth_command(CLI::App& app, Mode mode);
+void add_dedup_command(CLI::App& app);  // only run: its plan goes by the codes
 
 // All of them.
 void add_search_commands(CLI::App& app, Mode mode);

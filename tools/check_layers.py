@@ -13,7 +13,7 @@ from posixpath import dirname, normpath
 
 # The one statement of the order: a folder of src/ includes itself and what stands before it.
 LAYERS = ("include", "core", "io", "device", "distance", "select", "filter", "scan", "search",
-          "code", "hash", "index", "eval")
+          "code", "hash", "dedup", "index", "eval")
 
 ROOTS = ("include", "src", "cli", "plugins", "python", "tests", "bench", "examples")
 

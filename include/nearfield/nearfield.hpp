@@ -5,6 +5,7 @@
 #include <nearfield/context.hpp>
 #include <nearfield/convert.hpp>
 #include <nearfield/cursor.hpp>
+#include <nearfield/dedup.hpp>
 #include <nearfield/device.hpp>
 #include <nearfield/device_array.hpp>
 #include <nearfield/error.hpp>

@@ -10,8 +10,8 @@
            [3, 1, 4]])
 
 Searches: `knn`, `within`, `graph`, `pairs`, `mutual`, `match`, `match_pairs`, `KnnCursor`;
-`select_k` for values you have already; `pairwise` for all distances. Where they can run: `devices`,
-and what is fastest there: `tune`.
+`dedup` for near-duplicates of binary codes; `select_k` for values you have already; `pairwise` for
+all distances. Where they can run: `devices`, and what is fastest there: `tune`.
 What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `plan_mutual`,
 `plan_match`.
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
@@ -22,6 +22,7 @@ Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
 
 from nearfield import _core
 from nearfield._cursor import KnnCursor
+from nearfield._dedup import dedup
 from nearfield._devices import DeviceInfo, DeviceList, MissingDevice, devices
 from nearfield._errors import (
     CancelledError,
@@ -57,6 +58,7 @@ from nearfield._plans import (
 )
 from nearfield._prepared import PreparedRows, prepare
 from nearfield._results import (
+    DuplicateGroups,
     MatchPairsStats,
     Neighbors,
     PairMatches,
@@ -81,6 +83,7 @@ __all__ = [
     "DeadlineError",
     "DeviceInfo",
     "DeviceList",
+    "DuplicateGroups",
     "Error",
     "FileError",
     "FileRows",
@@ -106,6 +109,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "bits",
+    "dedup",
     "devices",
     "graph",
     "isas",

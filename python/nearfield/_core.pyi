@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from numpy import float32, float64, int64, uint16, uint64
+from numpy import float32, float64, int32, int64, uint16, uint64
 from numpy.typing import NDArray
 
 from nearfield._arrays import DLPackArray
@@ -16,6 +16,7 @@ FoundRanges = tuple[
     NDArray[int64], NDArray[int64], NDArray[float32], NDArray[float64], bool, Fields
 ]
 FoundPairs = FoundRanges
+FoundGroups = tuple[NDArray[int64], NDArray[int64], NDArray[int64], NDArray[int32], int, Fields]
 
 class Rows:
     def __init__(self, array: NDArray[Any], dtype: str, cols: int) -> None: ...
@@ -165,6 +166,7 @@ def match_pairs(
     run: Run,
     take: Callable[[int, FoundPairs], object],
 ) -> Fields: ...
+def dedup(codes: Rows, radius: int, run: Run) -> FoundGroups: ...
 def exhaustive_pairs(images: int) -> NDArray[int64]: ...
 def sequential_pairs(images: int, overlap: int) -> NDArray[int64]: ...
 def plan_knn(queries: Rows, base: Rows, options: KnnOptions, run: Run) -> Fields: ...

@@ -11,10 +11,10 @@ import numpy as np
 from nearfield._arguments import integer
 
 if TYPE_CHECKING:
-    from numpy import float32, float64, int64
+    from numpy import float32, float64, int32, int64
     from numpy.typing import NDArray
 
-    from nearfield._core import Fields, FoundNeighbors, FoundPairs, FoundRanges
+    from nearfield._core import Fields, FoundGroups, FoundNeighbors, FoundPairs, FoundRanges
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,52 @@ class Pairs:
         return f"Pairs(found={len(self)}, exact={self.exact})"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class DuplicateGroups(Sequence["NDArray[int64]"]):
+    """Groups of two codes and more: `groups[i]` are the rows of group i, rising. Groups come in
+    the order of their first rows.
+    """
+
+    first_of: NDArray[int64]  # of each row the first of its group; itself where it has no duplicate
+    offsets: NDArray[int64]  # group i: rows[offsets[i]:offsets[i + 1]]
+    rows: NDArray[int64]
+    distances: NDArray[int32]  # of each of `rows` to the first of its group: in how many bits
+    distinct: int  # different codes
+    stats: Stats
+
+    @property
+    def kept(self) -> NDArray[int64]:
+        """The rows that are the first of their group, or alone: one of each kind."""
+        return np.flatnonzero(self.first_of == np.arange(len(self.first_of)))
+
+    @property
+    def duplicates(self) -> NDArray[int64]:
+        """All other rows."""
+        return np.flatnonzero(self.first_of != np.arange(len(self.first_of)))
+
+    def __len__(self) -> int:
+        """Groups."""
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, group: SupportsIndex) -> NDArray[int64]: ...
+    @overload
+    def __getitem__(self, group: slice) -> list[NDArray[int64]]: ...
+    def __getitem__(self, group: SupportsIndex | slice) -> NDArray[int64] | list[NDArray[int64]]:
+        if isinstance(group, slice):
+            return [self[number] for number in range(*group.indices(len(self)))]
+        groups = len(self)
+        at = integer("group", group)
+        if not -groups <= at < groups:
+            raise IndexError(f"group is {at}, expected {-groups} to {groups - 1}")
+        found = at % groups
+        return self.rows[self.offsets[found] : self.offsets[found + 1]]
+
+    def __repr__(self) -> str:
+        duplicates = len(self.rows) - len(self)
+        return f"DuplicateGroups(groups={len(self)}, duplicates={duplicates})"
+
+
 @dataclass(frozen=True)
 class MatchPairsStats:
     """What `match_pairs` did."""
@@ -218,6 +264,11 @@ def make_neighbors(found: FoundNeighbors) -> Neighbors:
 def make_ranges(found: FoundRanges) -> Ranges:
     offsets, ids, distances, keys, exact, stats = found
     return Ranges(offsets, ids, distances, keys, exact, make_stats(stats))
+
+
+def make_groups(found: FoundGroups) -> DuplicateGroups:
+    first_of, offsets, rows, distances, distinct, stats = found
+    return DuplicateGroups(first_of, offsets, rows, distances, distinct, make_stats(stats))
 
 
 def make_pairs(found: FoundPairs) -> Pairs:

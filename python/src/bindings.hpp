@@ -22,6 +22,7 @@ void bind_running(nb::module_& module);
 void bind_run(nb::module_& module);
 void bind_searches(nb::module_& module);
 void bind_match_pairs(nb::module_& module);
+void bind_dedup(nb::module_& module);
 void bind_cursor(nb::module_& module);
 void bind_index(nb::module_& module);
 void bind_select(nb::module_& module);

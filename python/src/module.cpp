@@ -11,6 +11,7 @@ NB_MODULE(_core, module) {
   bind_run(module);
   bind_searches(module);
   bind_match_pairs(module);
+  bind_dedup(module);
   bind_cursor(module);
   bind_index(module);
   bind_select(module);

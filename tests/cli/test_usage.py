@@ -9,8 +9,9 @@ from support import NEARFIELD, CommandLine, write_bin
 
 SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "match", "groundtruth"]
 VALUES = ["select", "pairwise"]
+GROUPS = ["dedup"]
 INDEXES = ["build", "add", "remove", "search", "verify", "compact"]
-COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *VALUES, *INDEXES, "eval",
+COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *GROUPS, *VALUES, *INDEXES, "eval",
                                 "plan", "devices", "tune", "completion"]]
 COMMANDS += [["plan", name] for name in SEARCHES]
 COMMANDS += [["completion", shell] for shell in ("bash", "zsh", "fish")]
@@ -29,6 +30,7 @@ class Help(CommandLine):
         self.assertEqual([[name] for name in names], [c for c in COMMANDS if len(c) == 1])
 
     def test_ends_with_an_example_that_runs_and_the_exit_codes(self):
+        self.path("hashes.txt").write_text(f"{0:064x} a.jpg\n{7:064x} b.jpg\n")
         for command in COMMANDS:
             with self.subTest(command=command):
                 said = self.run_well(*command, "--help").stdout
@@ -46,7 +48,7 @@ class Help(CommandLine):
                         "130 cancel":
                     self.assertIn(code, example[2])
         for name in "b.f16bin", "ids.ibin", "d.fbin", "graph.csv", "ids.npy", "offsets.npy", \
-                "pairs.csv", "matches.csv", "truth.bin", "largest.csv", "table.npy":
+                "pairs.csv", "matches.csv", "truth.bin", "groups.csv", "largest.csv", "table.npy":
             self.assertTrue(self.path(name).exists(), name)
 
     def test_names_the_metrics(self):

@@ -5,6 +5,10 @@
 
     python -m nearfield.vision left.jpg right.jpg --draw matches.png
 
+`find_duplicates` groups images that are nearly the same, by `image_hash`; as a command:
+
+    python -m nearfield.vision.dedup photos --html duplicates.html
+
 OpenCV is imported here and nowhere else in the package.
 """
 
@@ -17,14 +21,18 @@ except ModuleNotFoundError as error:
     ) from error
 
 from nearfield.vision._dmatches import MatchArrays, from_dmatches, to_dmatches
+from nearfield.vision._duplicates import ImageGroups, find_duplicates, image_hash
 from nearfield.vision._images import ImageMatches, match_images
 from nearfield.vision._matcher import Matcher
 
 __all__ = [
+    "ImageGroups",
     "ImageMatches",
     "MatchArrays",
     "Matcher",
+    "find_duplicates",
     "from_dmatches",
+    "image_hash",
     "match_images",
     "to_dmatches",
 ]
