@@ -30,7 +30,7 @@ def running(
     stream: int = 0,
 ) -> Iterator[_core.Run]:
     """What one call of the engine runs under; the copies are made before."""
-    report = _callable(progress)
+    report = take_progress(progress)
     run = _core.Run(
         integer("threads", threads, MOST_INT32),
         None if isa is None else text("isa", isa),
@@ -61,7 +61,7 @@ def _seconds(timeout: float) -> float:
     return seconds
 
 
-def _callable(progress: Progress) -> Callable[[int, int], object] | None:
+def take_progress(progress: Progress) -> Callable[[int, int], object] | None:
     if progress is None or progress is False:
         return None
     if progress is True:

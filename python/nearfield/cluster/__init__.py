@@ -1,0 +1,53 @@
+"""More vectors than one machine searches: a sharded index, and actors of Ray that search it.
+
+Most users need none of it: docs/cluster.md says from where on it pays. It needs the extra
+`cluster` (`pip install 'nearfield[cluster]'`): Ray, and obstore for buckets. `import nearfield`
+imports neither.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from nearfield import cluster
+    >>> rows = np.arange(40, dtype=np.float32).reshape(20, 2)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> cluster.build(folder.name, rows, shards=4)
+    1
+    >>> cluster.delete(folder.name, [3])
+    2
+    >>> distances, ids = cluster.open(folder.name).search(rows[3:4], k=2)
+    >>> ids
+    array([[2, 4]])
+    >>> distances, ids = cluster.open(folder.name, epoch=1).search(rows[3:4], k=2)
+    >>> ids
+    array([[3, 2]])
+
+An index in a folder or bucket: `build`, `append`, `upsert`, `delete`, `compact`, `clean`, `open`.
+Searched by a cluster: `deploy` starts the actors, `Router` asks them, `undeploy` ends them.
+"""
+
+from nearfield.cluster._answers import Near, Nearest
+from nearfield.cluster._errors import BusyError, ConflictError, LostShardError, NoIndexError
+from nearfield.cluster._manifest import Manifest, Segment, Spec, Tombstones
+from nearfield.cluster._opened import ShardedIndex
+from nearfield.cluster._opened import open_index as open  # noqa: A004  # as nearfield.Index.open
+from nearfield.cluster._writing import append, build, clean, compact, delete, upsert
+
+__all__ = [
+    "BusyError",
+    "ConflictError",
+    "LostShardError",
+    "Manifest",
+    "Near",
+    "Nearest",
+    "NoIndexError",
+    "Segment",
+    "ShardedIndex",
+    "Spec",
+    "Tombstones",
+    "append",
+    "build",
+    "clean",
+    "compact",
+    "delete",
+    "open",
+    "upsert",
+]

@@ -1,0 +1,140 @@
+"""The files of a sharded index: written once, opened as one shard of one epoch."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfield as nf
+from nearfield.cluster._answers import Near, Nearest, merge_near, merge_nearest
+from nearfield.cluster._manifest import DATA, Manifest, Segment, Spec, Tombstones
+from nearfield.cluster._store import Store, sum_file
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_RECORD_BYTES = 1 << 16
+
+
+def new_index(spec: Spec) -> nf.Index:
+    return nf.Index(spec.family, dim=spec.dim, dtype=spec.dtype, metric=spec.metric)
+
+
+def spec_of(index: nf.Index) -> Spec:
+    return Spec(index.family, index.dim, index.dtype, index.metric)
+
+
+def write_segment(store: Store, index: nf.Index, shard: int, epoch: int) -> Segment:
+    """Under a name that nobody else has: writers never meet, and what is written twice is two."""
+    name = f"{DATA}/{uuid.uuid4().hex}.nf"
+    ids = index.ids
+    with store.writing(name) as path:
+        index.save(path)
+        size, sha256 = sum_file(path)
+    return Segment(name, size, sha256, shard, epoch, len(index), int(ids.min()), int(ids.max()))
+
+
+def write_tombstones(store: Store, ids: NDArray[np.int64], epoch: int) -> Tombstones:
+    name = f"{DATA}/{uuid.uuid4().hex}.npy"
+    with store.writing(name) as path:
+        draft = path.with_suffix(".npy")  # the ending says the format
+        nf.write_ids(draft, ids.reshape(-1, 1))
+        draft.replace(path)
+        size, sha256 = sum_file(path)
+    return Tombstones(name, size, sha256, epoch, len(ids))
+
+
+def write_once(store: Store, record: str, make: Callable[[], Segment | None]) -> Segment | None:
+    """What `make` makes, or what it made when this was first done under the name of the record."""
+    found = _read_record(store, record)
+    if found is not None:
+        return found[0]
+    made = make()
+    if not store.create(record, json.dumps(made and asdict(made)).encode()):
+        found = _read_record(store, record)
+        if found is not None:
+            if made is not None:
+                store.remove(made.name)
+            return found[0]
+    return made
+
+
+def _read_record(store: Store, record: str) -> tuple[Segment | None] | None:
+    try:
+        fields = json.loads(store.read(record, MOST_RECORD_BYTES))
+    except FileNotFoundError:
+        return None
+    return (Segment(**fields) if fields else None,)
+
+
+class OpenShard:
+    """The vectors of one shard at one epoch, mapped; what tombstones name is removed."""
+
+    def __init__(
+        self,
+        store: Store,
+        manifest: Manifest,
+        shard: int,
+        checked: dict[str, Path] | None = None,
+        segments: Sequence[Segment] | None = None,
+    ) -> None:
+        """checked: files that were opened before, which are not read again to check them.
+        segments: of the shard; all if None."""
+        self.epoch = manifest.epoch
+        self._store = store
+        self._checked = {} if checked is None else checked
+        self._spec = manifest.spec
+        chosen = manifest.of_shard(shard) if segments is None else segments
+        dead = {
+            file.name: self._read_tombstones(file)
+            for segment in chosen
+            for file in manifest.tombstones_of(segment)
+        }
+        self.parts: list[nf.Index] = []
+        for segment in chosen:
+            part = self._open(segment)
+            for file in manifest.tombstones_of(segment):
+                part.remove(dead[file.name])
+            self.parts.append(part)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def search(self, queries: Any, k: int, **options: Any) -> Nearest:
+        searched = self.parts or [new_index(self._spec)]
+        return merge_nearest([Nearest.of(part.search(queries, k, **options)) for part in searched])
+
+    def within(self, queries: Any, radius: float, **options: Any) -> Near:
+        searched = self.parts or [new_index(self._spec)]
+        return merge_near([Near.of(part.within(queries, radius, **options)) for part in searched])
+
+    def close(self) -> None:
+        for part in self.parts:
+            part.close()
+
+    def _open(self, segment: Segment) -> nf.Index:
+        path = self._local(segment)
+        part = nf.Index.open(path, max_bytes=segment.bytes, max_dim=self._spec.dim)
+        actual = spec_of(part)
+        if (actual, len(part)) != (self._spec, segment.rows):
+            raise nf.CorruptFileError(
+                f"{path}: has {len(part)} vectors of {actual}, the manifest says {segment.rows} of "
+                f"{self._spec}"
+            )
+        return part
+
+    def _read_tombstones(self, file: Tombstones) -> NDArray[np.int64]:
+        return nf.read_ids(self._local(file)).ravel()
+
+    def _local(self, file: Segment | Tombstones) -> Path:
+        path = self._checked.get(file.name)
+        if path is None or not path.exists():
+            path = self._store.local(file.name, file.bytes, file.sha256)
+            self._checked[file.name] = path
+        return path

@@ -1,0 +1,100 @@
+"""Calls that do not depend on each other: as tasks of Ray, or one after the other in this process.
+
+Ray it is if this process is connected to a cluster (`ray.init`). A task whose worker or machine
+dies is run again, so what it does must come out the same: writes are by names that nobody else has,
+and the first record of a piece is the one that counts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from nearfield._run import Progress, take_progress
+
+Result = TypeVar("Result")
+
+RETRIES = 10  # of one task, after deaths of its worker; what it raises is not tried again
+TASKS_A_CORE = 2  # sent ahead, so that a core that is done finds the next
+
+
+def ray_is_connected() -> bool:
+    """Without importing it."""
+    ray = sys.modules.get("ray")
+    return ray is not None and bool(ray.is_initialized())
+
+
+def run_tasks(
+    function: Callable[..., Result],
+    shared: Any,
+    calls: Sequence[tuple[Any, ...]],
+    *,
+    progress: Progress = None,
+    take: Callable[[int, Result], object] | None = None,
+) -> list[Result]:
+    """`function(shared, *call)` of each call. `shared` is sent once, whatever its size.
+
+    take: is given the number of a call and its result as soon as it is there; nothing is returned.
+    """
+    results: dict[int, Result] = {}
+    hand_over = take or results.__setitem__
+    with _reporting(progress) as report:
+        report(0, len(calls))
+        each = _by_ray if ray_is_connected() else _here
+        for done, (number, result) in enumerate(each(function, shared, calls), start=1):
+            hand_over(number, result)
+            report(done, len(calls))
+    return [results[number] for number in range(len(results))]
+
+
+def _here(
+    function: Callable[..., Result], shared: Any, calls: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[int, Result]]:
+    for number, call in enumerate(calls):
+        yield number, function(shared, *call)
+
+
+def _by_ray(
+    function: Callable[..., Result], shared: Any, calls: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[int, Result]]:
+    import ray
+
+    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(function)
+    sent_once = ray.put(shared)
+    most = max(1, TASKS_A_CORE * int(ray.cluster_resources().get("CPU", 1)))
+    running: dict[Any, int] = {}
+    waiting = iter(enumerate(calls))
+    try:
+        while True:
+            while len(running) < most and (following := next(waiting, None)):
+                number, call = following
+                running[remote.remote(sent_once, *call)] = number
+            if not running:
+                return
+            (done, *_), _ = ray.wait(list(running), num_returns=1)
+            number = running.pop(done)
+            yield number, _result_of(ray, done)
+    finally:
+        for task in running:  # left behind by an error or Ctrl-C
+            ray.cancel(task)
+
+
+def _result_of(ray: Any, task: Any) -> Any:
+    try:
+        return ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        # The error of the library, not one of Ray around it.
+        raise error.cause from error
+
+
+@contextmanager
+def _reporting(progress: Progress) -> Iterator[Callable[[int, int], object]]:
+    report = take_progress(progress)
+    try:
+        yield report or (lambda done, total: None)
+    finally:
+        close = getattr(report, "close", None)
+        if close is not None:
+            close()

@@ -1,0 +1,399 @@
+"""Who changes a sharded index: build, append, upsert, delete, compact, clean.
+
+A change is files under new names, then one manifest, created under the number of the next epoch. Of
+writers that meet there one wins, and the others apply their change to what it made. A change whose
+idempotency key is in the manifest was made already, and is not made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+
+import nearfield as nf
+from nearfield._arguments import integer, real, text
+from nearfield._run import Progress
+from nearfield.cluster._errors import ConflictError, NoIndexError
+from nearfield.cluster._manifest import (
+    DATA,
+    MOST_SHARDS,
+    Manifest,
+    Segment,
+    Spec,
+    encode,
+    latest_epoch,
+    manifest_name,
+    read_latest,
+    read_manifest,
+)
+from nearfield.cluster._segments import (
+    OpenShard,
+    new_index,
+    spec_of,
+    write_once,
+    write_segment,
+    write_tombstones,
+)
+from nearfield.cluster._sources import Source, SourceLike, take_source
+from nearfield.cluster._store import Store, open_store
+from nearfield.cluster._tasks import run_tasks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Url: TypeAlias = Union[str, "os.PathLike[str]"]
+
+JOBS = "jobs"
+ATTEMPTS = 20  # of a commit, when others win
+# Fewer rows a shard than this are not divided: each file is searched by itself.
+LEAST_PIECE = 4_096
+DAY = 86_400.0
+
+
+def build(
+    url: Url,
+    rows: SourceLike,
+    *,
+    shards: int,
+    family: str = "flat",
+    metric: str = "sqeuclidean",
+    ids: NDArray[np.int64] | None = None,
+    bits: int = 0,
+    key: str | None = None,
+    progress: Progress = None,
+) -> int:
+    """Makes a sharded index of rows, and returns its epoch, 1.
+
+    url: a folder, or `s3://bucket/prefix`. It holds one index.
+    rows: an array of numpy, or `nearfield.bits`; or the name of a vector file, or a list of them,
+        under which all machines see them. A shard gets rows that follow each other.
+    shards: as many actors search it. It is not changed later.
+    family, metric: as of `nearfield.Index`.
+    ids: one for each row, no two the same; their numbers if None.
+    bits: of files of packed bits, how many there are a row.
+    key: whoever calls again with the same key gets the same index: shards that are written are not
+        written again, and one that is there is not an error.
+    progress: as of `nearfield.knn`; it counts shards.
+    """
+    store = open_store(url)
+    source = take_source(rows, bits)
+    count = integer("shards", shards)
+    if not 1 <= count <= MOST_SHARDS:
+        raise nf.InvalidArgumentError(f"shards is {count}, expected 1 to {MOST_SHARDS}")
+    given = None if ids is None else _take_unique(ids, source.rows)
+    spec = spec_of(new_index(Spec(text("family", family), source.dim, source.dtype, metric)))
+    name = _key(key)
+    if latest_epoch(store):
+        return _built_already(store, name)
+    job = _job(name, "build", source.describe(), str(spec), count)
+    cuts = [source.rows * shard // count for shard in range(count + 1)]
+    calls = [
+        (store.url, spec, shard, cuts[shard], cuts[shard + 1], 0, f"{job}{shard:08d}.json")
+        for shard in range(count)
+    ]
+    made = run_tasks(_build_segment, (source, given), calls, progress=progress)
+    first = Manifest(0, "", spec, count, 0)
+    segments = tuple(replace(segment, epoch=1) for segment in made if segment)
+    built = first.next(name, segments=segments, next_id=_next_id(0, segments))
+    if not store.create(manifest_name(1), encode(built)):
+        return _built_already(store, name)
+    _remove_job(store, job)
+    return 1
+
+
+def append(
+    url: Url,
+    rows: SourceLike,
+    *,
+    bits: int = 0,
+    key: str | None = None,
+    progress: Progress = None,
+) -> int:
+    """Adds rows under ids that were never used, the next ones, and returns the new epoch.
+
+    They follow each other from `open(url, epoch - 1).next_id` on. The other arguments are those of
+    `build`.
+    """
+    return _add(url, take_source(rows, bits), None, key, progress)
+
+
+def upsert(
+    url: Url,
+    rows: SourceLike,
+    ids: NDArray[np.int64],
+    *,
+    bits: int = 0,
+    key: str | None = None,
+    progress: Progress = None,
+) -> int:
+    """Adds rows under these ids, in the place of what is there under them; the new epoch."""
+    source = take_source(rows, bits)
+    return _add(url, source, _take_unique(ids, source.rows), key, progress)
+
+
+def delete(url: Url, ids: NDArray[np.int64] | Sequence[int], *, key: str | None = None) -> int:
+    """Removes what is there under these ids, and returns the new epoch. Unknown ones are no error.
+
+    The vectors stay in their files until `compact`, and those until `clean`.
+    """
+    store = open_store(url)
+    dead = np.unique(_take_ids(ids))
+
+    def change(now: Manifest, name: str) -> Manifest:
+        tombstones = write_tombstones(store, dead, now.epoch + 1)
+        return now.next(name, tombstones=(*now.tombstones, tombstones))
+
+    return _commit(store, change, key)
+
+
+def compact(url: Url, *, key: str | None = None, progress: Progress = None) -> int:
+    """Writes the shards anew that have more than one file, or vectors that are removed; the epoch.
+
+    Readers of earlier epochs go on with the files they have. A shard is held in memory, one for
+    each task.
+    """
+    store = open_store(url)
+    base = read_latest(store)
+    name = _key(key)
+    if name in base.applied:
+        return base.applied[name]
+    worn = [shard for shard in range(base.shards) if _is_worn(base, shard)]
+    if not worn:
+        return base.epoch
+    job = _job(name, "compact", base.commit)
+    calls = [(store.url, base.epoch, shard, f"{job}{shard:08d}.json") for shard in worn]
+    made = run_tasks(_compact_shard, None, calls, progress=progress)
+    before = {segment.name for shard in worn for segment in base.of_shard(shard)}
+
+    def change(now: Manifest, name: str) -> Manifest:
+        if not before <= {segment.name for segment in now.segments}:
+            raise ConflictError(
+                f"{store.url}: was compacted by another writer, at epoch {now.epoch}; nothing is "
+                "lost, and nothing more is to be done"
+            )
+        kept = tuple(segment for segment in now.segments if segment.name not in before)
+        return now.next(name, segments=kept + tuple(segment for segment in made if segment))
+
+    epoch = _commit(store, change, name)
+    _remove_job(store, job)
+    return epoch
+
+
+def clean(url: Url, *, keep: int = 2, older_than: float = DAY) -> int:
+    """Removes files that none of the `keep` newest epochs is made of; how many.
+
+    Readers that are pinned to an earlier epoch lose it. Manifests are never removed: their numbers
+    are what keeps a writer that slept from committing over others.
+
+    older_than: seconds; younger files may be those of a writer that has not committed yet.
+    """
+    store = open_store(url)
+    count = integer("keep", keep)
+    if count < 1:
+        raise nf.InvalidArgumentError(f"keep is {count}, expected at least 1")
+    before = time.time() - real("older_than", older_than)
+    newest = latest_epoch(store)
+    if newest == 0:
+        raise NoIndexError(f"{store.url}: holds no sharded index")
+    # Listed first: what is committed meanwhile is newer than this list.
+    listed = [file for folder in (DATA, JOBS) for file in store.list(folder)]
+    newest = latest_epoch(store, newest)
+    needed: set[str] = set()
+    for epoch in range(max(1, newest - count + 1), newest + 1):
+        manifest = read_manifest(store, epoch)
+        needed.update(segment.name for segment in manifest.segments)
+        needed.update(dead.name for dead in manifest.tombstones)
+    removed = 0
+    for file in listed:
+        if file.name not in needed and file.written < before:
+            store.remove(file.name)
+            removed += 1
+    return removed
+
+
+def _add(
+    url: Url,
+    source: Source,
+    ids: NDArray[np.int64] | None,
+    key: str | None,
+    progress: Progress,
+) -> int:
+    store = open_store(url)
+    spec = read_latest(store).spec
+    if (source.dim, source.dtype) != (spec.dim, spec.dtype):
+        raise nf.InvalidArgumentError(
+            f"rows has {source.dim} columns of {source.dtype}, the index {spec.dim} of {spec.dtype}"
+        )
+    written: dict[int, list[Segment]] = {}  # by the first id, which another writer may take
+
+    def change(now: Manifest, name: str) -> Manifest:
+        first = now.next_id if ids is None else 0
+        if first not in written:
+            calls = _pieces(store, now, source.rows, first)
+            made = run_tasks(_build_segment, (source, ids), calls, progress=progress)
+            written[first] = [segment for segment in made if segment]
+        epoch = now.epoch + 1
+        segments = tuple(replace(segment, epoch=epoch) for segment in written[first])
+        tombstones = now.tombstones
+        if ids is not None and _may_replace(now, ids):
+            tombstones += (write_tombstones(store, ids, epoch),)
+        return now.next(
+            name,
+            segments=now.segments + segments,
+            tombstones=tombstones,
+            next_id=_next_id(now.next_id, segments),
+        )
+
+    return _commit(store, change, key)
+
+
+def _commit(store: Store, change: Callable[[Manifest, str], Manifest], key: str | None) -> int:
+    name = _key(key)
+    now = read_latest(store)
+    for _ in range(ATTEMPTS):
+        if name in now.applied:
+            return now.applied[name]
+        after = change(now, name)
+        if store.create(manifest_name(after.epoch), encode(after)):
+            return after.epoch
+        now = read_latest(store, at_least=now.epoch)
+    raise ConflictError(
+        f"{store.url}: {ATTEMPTS} times another writer committed first, the last time epoch "
+        f"{now.epoch}: try again, or write from fewer places"
+    )
+
+
+def _build_segment(
+    shared: tuple[Source, NDArray[np.int64] | None],
+    url: str,
+    spec: Spec,
+    shard: int,
+    begin: int,
+    end: int,
+    first_id: int,
+    record: str | None,
+) -> Segment | None:
+    """Runs as a task: rows begin to end as a file of the shard."""
+    source, ids = shared
+    store = open_store(url)
+
+    def make() -> Segment | None:
+        if begin == end:
+            return None
+        own = np.arange(first_id + begin, first_id + end) if ids is None else ids[begin:end]
+        index = new_index(spec)
+        index.add(source.piece(begin, end), own)
+        return write_segment(store, index, shard, 0)
+
+    return make() if record is None else write_once(store, record, make)
+
+
+def _compact_shard(_: None, url: str, epoch: int, shard: int, record: str) -> Segment | None:
+    """Runs as a task: the living vectors of a shard as one file, in which all tombstones of the
+    epoch are applied."""
+    store = open_store(url)
+
+    def make() -> Segment | None:
+        opened = OpenShard(store, read_manifest(store, epoch), shard)
+        parts = [part for part in opened.parts if len(part)]
+        if not parts:
+            return None
+        whole, *others = parts
+        for part in others:
+            own = part.ids
+            whole.add(part.get(own), own)
+        whole.compact()
+        return write_segment(store, whole, shard, epoch)
+
+    return write_once(store, record, make)
+
+
+def _is_worn(manifest: Manifest, shard: int) -> bool:
+    segments = manifest.of_shard(shard)
+    return len(segments) > 1 or any(map(manifest.tombstones_of, segments))
+
+
+def _pieces(store: Store, now: Manifest, rows: int, first_id: int) -> list[tuple[Any, ...]]:
+    """Few rows go to the shard that has the fewest, many are dealt to all."""
+    sizes = [sum(segment.rows for segment in now.of_shard(s)) for s in range(now.shards)]
+    chosen = [int(np.argmin(sizes))]
+    if rows >= LEAST_PIECE * now.shards:
+        chosen = list(range(now.shards))
+    cuts = [rows * piece // len(chosen) for piece in range(len(chosen) + 1)]
+    return [
+        (store.url, now.spec, shard, cuts[at], cuts[at + 1], first_id, None)
+        for at, shard in enumerate(chosen)
+    ]
+
+
+def _may_replace(now: Manifest, ids: NDArray[np.int64]) -> bool:
+    return any(
+        bool(((ids >= segment.first_id) & (ids <= segment.last_id)).any())
+        for segment in now.segments
+    )
+
+
+def _next_id(now: int, segments: Sequence[Segment]) -> int:
+    return min(max([now, *(segment.last_id + 1 for segment in segments)]), 2**63 - 1)
+
+
+def _built_already(store: Store, name: str) -> int:
+    now = read_latest(store)
+    if name in now.applied:
+        return now.applied[name]
+    raise ConflictError(
+        f"{store.url}: holds an index already, at epoch {now.epoch}: add to it, or build elsewhere"
+    )
+
+
+def _key(key: str | None) -> str:
+    if key is None:
+        return uuid.uuid4().hex
+    if not 1 <= len(text("key", key)) <= 200 or "\n" in key:
+        raise nf.InvalidArgumentError(
+            f"key has {len(key)} characters, expected 1 to 200 in one line"
+        )
+    return key
+
+
+def _job(name: str, *what: object) -> str:
+    """What names of the records of a job begin with: another if anything about it is different."""
+    return f"{JOBS}/{hashlib.sha256(repr((name, what)).encode()).hexdigest()[:32]}-"
+
+
+def _remove_job(store: Store, job: str) -> None:
+    for file in store.list(JOBS, after=job):
+        if file.name.startswith(job):
+            store.remove(file.name)
+
+
+def _take_ids(ids: NDArray[np.int64] | Sequence[int]) -> NDArray[np.int64]:
+    array = np.asarray(ids)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise nf.InvalidArgumentError(
+            f"ids has dtype {array.dtype} and shape {array.shape}, expected integers of one "
+            "dimension"
+        )
+    if array.dtype.kind == "u" and array.size and array.max() > 2**63 - 1:
+        raise nf.InvalidArgumentError(f"ids holds {array.max()}, expected at most {2**63 - 1}")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _take_unique(ids: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    own = _take_ids(ids)
+    if len(own) != rows:
+        raise nf.InvalidArgumentError(f"ids has {len(own)} values for {rows} rows")
+    values, counts = np.unique(own, return_counts=True)
+    if (counts > 1).any():
+        twice = int(values[counts > 1][0])
+        raise nf.InvalidArgumentError(f"ids holds {twice} more than once")
+    if -1 in values:
+        raise nf.InvalidArgumentError("ids holds -1, which stands for none")
+    return own

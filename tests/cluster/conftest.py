@@ -1,0 +1,56 @@
+"""Stores to write to: a folder, and moto's server, an emulator of S3 on this machine."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+Place = Callable[[], str]
+
+# Ray is told nothing of proxies, and neither is obstore: all is on this machine.
+for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+    os.environ.pop(variable, None)
+
+
+@pytest.fixture(scope="session")
+def emulator() -> Iterator[str]:
+    """The address of the emulator, which is in the environment too: as buckets are set up."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    settings = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "nobody",
+        "AWS_SECRET_ACCESS_KEY": "nothing",
+        "AWS_REGION": "us-east-1",
+    }
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    import boto3
+
+    boto3.client("s3", endpoint_url=settings["AWS_ENDPOINT_URL"]).create_bucket(Bucket="tests")
+    yield settings["AWS_ENDPOINT_URL"]
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    server.stop()
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """Gives the url of a place that is empty, another at each call."""
+    numbers = itertools.count()
+    if request.param == "folder":
+        return lambda: str(tmp_path / f"index-{next(numbers)}")
+    request.getfixturevalue("emulator")
+    unique = tmp_path.name
+    return lambda: f"s3://tests/{unique}/index-{next(numbers)}"

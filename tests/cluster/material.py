@@ -1,0 +1,45 @@
+"""Vectors with many ties, and what one index says about them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import nearfield as nf
+from nearfield import cluster
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+ANSWER_ARRAYS = ("ids", "keys", "distances", "counts")
+
+
+def vectors(rows: int, cols: int = 8, seed: int = 0, most: int = 4) -> Array:
+    """Of few values, so that many distances are equal and ids decide."""
+    return np.random.default_rng(seed).integers(0, most, (rows, cols)).astype(np.float32)
+
+
+def one_index(rows: Array, ids: Array | None = None, metric: str = "sqeuclidean") -> nf.Index:
+    index = nf.Index("flat", dim=rows.shape[1], dtype=rows.dtype, metric=metric)
+    index.add(rows, ids)
+    return index
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """To the bit."""
+    names = ("offsets", *ANSWER_ARRAYS[:3]) if hasattr(found, "offsets") else ANSWER_ARRAYS
+    for name in names:
+        actual, wanted = getattr(found, name), getattr(expected, name)
+        assert actual.dtype == wanted.dtype, name
+        assert actual.tobytes() == wanted.tobytes(), name
+    assert found.exact == expected.exact
+
+
+def ids_of(url: str, epoch: int | None = None) -> list[int]:
+    opened = cluster.open(url, epoch)
+    return sorted(
+        int(i)
+        for number in range(opened.manifest.shards)
+        for part in opened.shard(number).parts
+        for i in part.ids
+    )
