@@ -56,6 +56,7 @@ JsonObject plan_json(const Plan& plan) {
       .add("result_bytes", plan.result_bytes)
       .add("working_bytes", plan.working_bytes)
       .add("filter_row_bytes", plan.filter_row_bytes)
+      .add("expected_recall", plan.expected_recall)
       .add("note", plan.note);
   return json;
 }

@@ -37,6 +37,7 @@ class Plan:
     result_bytes: int
     working_bytes: int  # everything else allocated while searching
     filter_row_bytes: int  # of these, for each row of a chunk: at most what the filter makes of it
+    expected_recall: float  # of what is asked for, by theory; below 1 if it is approximate
     note: str  # what was decided besides, and why; mostly empty
     text: str = field(repr=False)
 

@@ -59,6 +59,7 @@ nb::dict to_python(const Plan& plan) {
   fields["result_bytes"] = plan.result_bytes;
   fields["working_bytes"] = plan.working_bytes;
   fields["filter_row_bytes"] = plan.filter_row_bytes;
+  fields["expected_recall"] = plan.expected_recall;
   fields["note"] = plan.note;
   fields["text"] = to_string(plan);
   return fields;

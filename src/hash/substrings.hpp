@@ -1,4 +1,4 @@
-// The bits of rows that a partition deals to tables, as numbers of buckets.
+// Some bits of rows, as numbers of buckets.
 #pragma once
 
 #include <cstddef>

@@ -84,6 +84,12 @@ std::vector<FamilyParameter> family_parameters(std::string_view family);
 // parameters that it does not have.
 std::unique_ptr<Family> make_family(const IndexSpec& spec);
 
+// Of the same vectors, with every one looked at.
+inline IndexSpec flat_spec(IndexSpec spec) {
+  spec.family = "flat";
+  return spec;
+}
+
 #define NEARFIELD_INDEX(name, text) std::unique_ptr<Family> make_##name(const IndexSpec& spec);
 #include <nearfield/indexes.def>
 #undef NEARFIELD_INDEX

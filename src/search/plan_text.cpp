@@ -9,6 +9,9 @@ std::string to_string(const Plan& plan) {
       plan.filter_row_bytes > 0 ? fmt::format(", {} bytes a row", plan.filter_row_bytes) : "";
   const std::string device = plan.device == "cpu" ? "" : "device    " + plan.device + "\n";
   const std::string note = plan.note.empty() ? "" : "note      " + plan.note + "\n";
+  const std::string recall = plan.expected_recall < 1
+                                 ? fmt::format("recall    {:.4f} expected\n", plan.expected_recall)
+                                 : "";
   return fmt::format(
       "{}"
       "filter    {}{}\n"
@@ -18,10 +21,10 @@ std::string to_string(const Plan& plan) {
       "blocks    {} queries x {} rows, {} threads, {} row parts\n"
       "memory    {} bytes of results, {} of work\n"
       "passes    {} over the base, {} queries and {} rows at a time\n"
-      "{}",
+      "{}{}",
       device, plan.filter, of_a_row, plan.kernel, plan.selector, plan.pairs, plan.query_tile,
       plan.row_tile, plan.threads, plan.row_parts, plan.result_bytes, plan.working_bytes,
-      plan.passes, plan.query_batch, plan.base_chunk, note);
+      plan.passes, plan.query_batch, plan.base_chunk, recall, note);
 }
 
 }  // namespace nearfield

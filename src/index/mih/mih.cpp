@@ -14,11 +14,6 @@
 namespace nearfield {
 namespace {
 
-IndexSpec flat_spec(IndexSpec spec) {
-  spec.family = "flat";
-  return spec;
-}
-
 class Mih final : public Family {
  public:
   explicit Mih(const IndexSpec& spec)

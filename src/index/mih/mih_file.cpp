@@ -7,6 +7,7 @@
 
 #include "core/fail.hpp"
 #include "hash/substrings.hpp"
+#include "index/table_tensors.hpp"
 #include "index/tuning.hpp"
 
 namespace nearfield {
@@ -25,15 +26,7 @@ class MihOpening {
     auto run = std::make_shared<MihRun>();
     run->rows = {0, rows_};
     run->partition = read_partition();
-    const std::int64_t tables = run->partition.tables;
-    const std::int64_t starts = bucket_starts(run->partition.bits);
-    const Values all = values(kTables, {tables, starts + rows_});
-    for (std::int64_t i = 0; i < tables; ++i) {
-      const Values table = all.subspan(static_cast<std::size_t>(i * (starts + rows_)));
-      run->tables.emplace_back(
-          table.first(static_cast<std::size_t>(starts)),
-          table.subspan(static_cast<std::size_t>(starts), static_cast<std::size_t>(rows_)));
-    }
+    run->tables = stored_tables(file_, kTables, run->partition.tables, run->partition.bits, rows_);
     return std::make_shared<const MihTables>(MihTables::Runs{std::move(run)});
   }
 
@@ -53,7 +46,7 @@ class MihOpening {
       reject("'{}' is of [{}], and mih has at most {} tables of {} bits", kPositions,
              fmt::join(shape, ", "), kMostMihTables, kMostMihBits);
     }
-    const Values stored = values(kPositions, shape);
+    const Values stored = u32_tensor(file_, kPositions, shape);
     const BitPartition partition{.tables = shape[0],
                                  .bits = static_cast<int>(shape[1]),
                                  .positions = {stored.begin(), stored.end()}};
@@ -63,20 +56,6 @@ class MihOpening {
       reject("'{}' holds a bit twice, or beyond the {} that there are", kPositions, spec_.cols);
     }
     return partition;
-  }
-
-  Values values(const char* name, const std::vector<std::int64_t>& shape) const {
-    const TensorEntry& tensor = file_.tensor(name);
-    if (tensor.type != TensorType::u32 || tensor.shape != shape) {
-      reject("tensor '{}' is {} of [{}], not {} of [{}]", name, to_string(tensor.type),
-             fmt::join(tensor.shape, ", "), to_string(TensorType::u32), fmt::join(shape, ", "));
-    }
-    const std::span<const std::byte> bytes = file_.bytes(tensor);
-    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint32_t) != 0) {
-      reject("tensor '{}' does not begin at a multiple of {} bytes", name, alignof(std::uint32_t));
-    }
-    return {reinterpret_cast<const std::uint32_t*>(bytes.data()),
-            bytes.size() / sizeof(std::uint32_t)};
   }
 
   const TensorFile& file_;
@@ -98,21 +77,11 @@ class MihToWrite final : public FamilyTensors {
     const std::int64_t tables = partition_.tables;
     tensors.push_back(tensor_in_memory(kPositions, TensorType::u32, {tables, partition_.bits},
                                        std::as_bytes(std::span(partition_.positions))));
-    tensors.push_back({kTables,
-                       TensorType::u32,
-                       {tables, bucket_starts(partition_.bits) + rows_},
-                       [this](const TakeBytes& take) { give(take); }});
+    tensors.push_back(tables_to_write(kTables, tables, partition_.bits, rows_,
+                                      [this](std::int64_t table) { return make(table); }));
   }
 
  private:
-  void give(const TakeBytes& take) const {
-    for (std::int64_t i = 0; i < partition_.tables; ++i) {
-      const BucketTable table = make(i);
-      take(std::as_bytes(table.view().starts()));
-      take(std::as_bytes(table.view().rows()));
-    }
-  }
-
   BucketTable make(std::int64_t table) const {
     AlignedArray<std::uint32_t> buckets(rows_);
     std::int64_t done = 0;
@@ -130,26 +99,6 @@ class MihToWrite final : public FamilyTensors {
   int threads_;
   const Monitor& monitor_;
 };
-
-// Whether each bucket has rows that rise and hash to it. Those are as many as there are rows, none
-// of them twice: so all.
-bool holds_by_buckets(const BucketView& table, std::span<const std::uint32_t> buckets,
-                      const Monitor& monitor) {
-  constexpr std::size_t kBucketsBetweenChecks = 1 << 16;
-  const std::span<const std::uint32_t> starts = table.starts();
-  const std::span<const std::uint32_t> rows = table.rows();
-  if (starts.front() != 0 || starts.back() != buckets.size()) return false;
-  for (std::size_t bucket = 0; bucket + 1 < starts.size(); ++bucket) {
-    if (bucket % kBucketsBetweenChecks == 0) monitor.check();
-    const std::uint32_t end = starts[bucket + 1];
-    if (starts[bucket] > end || end > rows.size()) return false;
-    for (std::uint32_t i = starts[bucket]; i < end; ++i) {
-      const bool rises = i == starts[bucket] || rows[i] > rows[i - 1];
-      if (!rises || rows[i] >= buckets.size() || buckets[rows[i]] != bucket) return false;
-    }
-  }
-  return true;
-}
 
 }  // namespace
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
+#include "hash/near_buckets.hpp"
 #include "hash/substrings.hpp"
 #include "index/mih/mih_tuning.hpp"
 
@@ -14,22 +14,6 @@ namespace {
 // Asked for at a time: more than memory answers side by side, few enough to stay in L1.
 constexpr std::size_t kBucketsAtOnce = 256;
 constexpr std::size_t kRowsVerifiedAtOnce = 256;
-
-// How many numbers of so many bits have so many of them set.
-double combinations(int bits, std::int64_t set) {
-  double count = 1;
-  for (std::int64_t i = 0; i < set; ++i) {
-    count = count * static_cast<double>(bits - i) / static_cast<double>(i + 1);
-  }
-  return count;
-}
-
-// The next number with as many bits set.
-std::uint32_t next_combination(std::uint32_t mask) {
-  const std::uint32_t lowest = mask & (~mask + 1);
-  const std::uint32_t carried = mask + lowest;
-  return ((mask ^ carried) >> (2 + std::countr_zero(lowest))) | carried;
-}
 
 void prefetch_row(const std::byte* row, std::int64_t bytes) {
   __builtin_prefetch(row);
@@ -51,13 +35,13 @@ struct MihLookup::Asking {
   int differing;
   double budget;
   const Monitor& monitor;
-  MihGoal& goal;
+  SearchGoal& goal;
 
   const BucketView& view() const { return in.run->tables[static_cast<std::size_t>(table)]; }
 };
 
 bool MihLookup::find(const std::byte* query, const MihRows& in, double budget,
-                     const Monitor& monitor, MihGoal& goal) {
+                     const Monitor& monitor, SearchGoal& goal) {
   const BitPartition& partition = in.run->partition;
   std::memcpy(query_.data(), query,
               static_cast<std::size_t>(row_bytes(DType::bits, in.rows.cols())));
@@ -81,7 +65,7 @@ bool MihLookup::find(const std::byte* query, const MihRows& in, double budget,
 
 bool MihLookup::ask(const Asking& asking) {
   const BitPartition& partition = asking.in.run->partition;
-  const double buckets = combinations(partition.bits, asking.differing);
+  const double buckets = bit_combinations(partition.bits, asking.differing);
   const double rows = buckets * rows_per_bucket(*asking.in.run);
   spent_ += buckets * mih_tuning().lookup;
   if (spent_ + rows * mih_tuning().candidate > asking.budget) return false;
@@ -168,7 +152,7 @@ double lookup_cost(const MihRun& run, std::int64_t bits) {
   for (std::int64_t step = 0; step <= bits; ++step) {
     const std::int64_t differing = step / run.partition.tables;
     if (differing > run.partition.bits) break;
-    cost += combinations(run.partition.bits, differing) * of_a_bucket;
+    cost += bit_combinations(run.partition.bits, differing) * of_a_bucket;
   }
   return cost;
 }

@@ -11,19 +11,9 @@
 #include "core/monitor.hpp"
 #include "filter/bits/bit_kernel.hpp"
 #include "index/mih/mih_tables.hpp"
+#include "index/search_goal.hpp"
 
 namespace nearfield {
-
-// What a query looks for.
-class MihGoal {
- public:
-  virtual ~MihGoal() = default;
-  // In how many bits a row may differ to be of use. Never grows.
-  virtual double limit() = 0;
-  // A row of the run that differs in `key` bits, at most the limit when it was asked for. Each
-  // comes once.
-  virtual void take(std::int64_t row, double key) = 0;
-};
 
 // The rows of a run, and which of them may be found.
 struct MihRows {
@@ -48,7 +38,7 @@ class MihLookup {
   // False if it would cost more than the budget, in nanoseconds, or has: what was found is then not
   // all. Throws what the monitor throws, and corrupt_file.
   bool find(const std::byte* query, const MihRows& in, double budget, const Monitor& monitor,
-            MihGoal& goal);
+            SearchGoal& goal);
 
   // Rows whose keys were computed, in all calls.
   std::int64_t verified() const { return verified_; }

@@ -14,6 +14,7 @@
 #include "filter/bits/bit_thresholds.hpp"
 #include "index/mih/mih_division.hpp"
 #include "index/mih/mih_questions.hpp"
+#include "index/stages.hpp"
 #include "search/check_rows.hpp"
 #include "search/matrix_verifier.hpp"
 #include "search/prepared_base.hpp"
@@ -24,32 +25,6 @@ namespace nearfield {
 namespace {
 
 constexpr MetricSpec kHamming = Metric::hamming;
-
-// A context for the stages of a search, whose progress goes from 0 to the end of all.
-class Stages {
- public:
-  Stages(const Context& context, std::int64_t total) : own_(context), total_(total) {
-    if (!context.progress) return;
-    own_.progress = [this, report = context.progress](const Progress& progress) {
-      last_ = done_ + progress.done;
-      report({last_, total_});
-    };
-  }
-  Stages(const Stages&) = delete;
-  Stages& operator=(const Stages&) = delete;
-
-  Context& context() { return own_; }
-  void end_stage(std::int64_t pairs) { done_ += pairs; }
-  void finish(const Context& callers) const {
-    if (callers.progress && last_ != total_) callers.progress({total_, total_});
-  }
-
- private:
-  Context own_;
-  std::int64_t total_;
-  std::int64_t done_ = 0;
-  std::int64_t last_ = -1;
-};
 
 // Queries that a run has left to a scan.
 struct LeftToScan {
@@ -127,13 +102,6 @@ void describe(const Division& division, std::string_view selector, std::int64_t 
     plan.note += fmt::format("{}{} of {} lookups were given up for a scan",
                              plan.note.empty() ? "" : "; ", given_up, lookups);
   }
-}
-
-// What is left of the limit when so much is taken.
-Context with_less_memory(const Context& context, std::int64_t taken) {
-  Context own = context;
-  if (own.memory_limit) own.memory_limit = std::max<std::int64_t>(*own.memory_limit - taken, 0);
-  return own;
 }
 
 // Scan what has no tables, look up the rest, scan what is too far to be looked up.

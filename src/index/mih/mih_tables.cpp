@@ -5,12 +5,11 @@
 
 #include "hash/runs.hpp"
 #include "hash/substrings.hpp"
+#include "index/hashed_rows.hpp"
 #include "index/tuning.hpp"
 
 namespace nearfield {
 namespace {
-
-constexpr std::int64_t kWordOfRows = 64;
 
 std::vector<std::int64_t> ends_of(const MihTables* tables) {
   std::vector<std::int64_t> ends;
@@ -45,11 +44,6 @@ std::int64_t MihTables::bytes() const {
     }
   }
   return bytes;
-}
-
-std::int64_t hashed_rows(std::int64_t rows) {
-  const std::int64_t whole = rows / kWordOfRows * kWordOfRows;
-  return whole < index_tuning().least_packed_rows ? 0 : whole;
 }
 
 std::shared_ptr<const MihTables> make_mih_tables(MatrixView rows,

@@ -39,9 +39,6 @@ class MihTables final : public FamilyData {
   Runs runs_;
 };
 
-// Of so many rows there are tables.
-std::int64_t hashed_rows(std::int64_t rows);
-
 // Tables of all those rows, of which `before` has some, or null.
 std::shared_ptr<const MihTables> make_mih_tables(MatrixView rows,
                                                  const std::shared_ptr<const MihTables>& before,

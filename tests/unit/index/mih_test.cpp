@@ -17,16 +17,17 @@
 #include "index/mih/mih_file.hpp"
 #include "index/mih/mih_tuning.hpp"
 #include "tests/unit/expect_error.hpp"
+#include "tests/unit/index/bit_codes.hpp"
 #include "tests/unit/index/small_parts.hpp"
 #include "tests/unit/io/temp_folder.hpp"
 
 namespace nearfield {
 namespace {
 
+using test::bits_spec;
 using test::expect_error;
+using test::flip;
 using test::TempFolder;
-
-void flip(std::byte* row, std::int64_t bit) { row[bit / 8] ^= std::byte{1} << (bit % 8); }
 
 // Codes of which every fourth is near one before it. `skewed`: half of the bits are nearly always
 // 0, and others are copies of each other.
@@ -53,10 +54,6 @@ Matrix codes(std::int64_t rows, std::int64_t cols, bool skewed, std::uint64_t se
     }
   }
   return matrix;
-}
-
-IndexSpec spec_of(const std::string& family, std::int64_t cols) {
-  return {.family = family, .dtype = DType::bits, .cols = cols, .metric = Metric::hamming};
 }
 
 bool looked_up(const Stats& stats) {
@@ -91,8 +88,8 @@ TEST(Mih, AnswersAsFlatInMemoryAndInAFile) {
     for (const bool skewed : {false, true}) {
       SCOPED_TRACE(std::to_string(cols) + (skewed ? " skewed" : ""));
       const Matrix rows = codes(12'345, cols, skewed, 1);
-      Index mih(spec_of("mih", cols));
-      Index flat(spec_of("flat", cols));
+      Index mih(bits_spec("mih", cols));
+      Index flat(bits_spec("flat", cols));
       for (const Range piece : {Range{0, 9'000}, {9'000, 11'500}, {11'500, 12'345}}) {
         mih.add(rows.view().slice(piece.begin, piece.size()));
         flat.add(rows.view().slice(piece.begin, piece.size()));
@@ -127,12 +124,12 @@ TEST(Mih, IsTheSameForAnyNumberOfThreadsAndOnEveryIsa) {
   const TempFolder folder;
   const Matrix rows = codes(20'000, 64, false, 2);
   const Matrix queries = codes(30, 64, false, 2);
-  Index flat(spec_of("flat", 64));
+  Index flat(bits_spec("flat", 64));
   flat.add(rows);
   std::string first;
   for (const int threads : {1, 3, 8}) {
     const Context context{.threads = threads};
-    Index mih(spec_of("mih", 64));
+    Index mih(bits_spec("mih", 64));
     mih.add(rows, context);
     expect_as_flat(mih, flat, queries, {}, context);
     mih.save(folder.path("mih"), context);
@@ -141,7 +138,7 @@ TEST(Mih, IsTheSameForAnyNumberOfThreadsAndOnEveryIsa) {
     if (first.empty()) first = bytes;
     EXPECT_TRUE(bytes == first) << threads;
   }
-  Index mih(spec_of("mih", 64));
+  Index mih(bits_spec("mih", 64));
   mih.add(rows);
   for (const Isa isa : available_isas()) {
     expect_as_flat(mih, flat, queries.view().slice(0, 3), {}, {.isa = isa});
@@ -153,8 +150,8 @@ TEST(Mih, WhereLookupsAreFreeEverythingIsLookedUp) {
   const test::SmallParts small;
   const Matrix rows = codes(1'000, 64, true, 10);
   const MatrixView queries = rows.view().slice(0, 9);
-  Index mih(spec_of("mih", 64));
-  Index flat(spec_of("flat", 64));
+  Index mih(bits_spec("mih", 64));
+  Index flat(bits_spec("flat", 64));
   for (std::int64_t row = 0; row < 1'000; row += 125) {
     mih.add(rows.view().slice(row, 125));
     flat.add(rows.view().slice(row, 125));
@@ -175,7 +172,7 @@ TEST(Mih, WhatALookupFoundBeforeItGaveUpCountsOnce) {
   constexpr std::int64_t kRows = 16'384;
   Matrix rows = codes(kRows, 128, false, 11);
   for (std::int64_t row = 0; row < kRows / 2; ++row) std::fill_n(rows.row(row), 16, std::byte{0});
-  Index mih(spec_of("mih", 128));
+  Index mih(bits_spec("mih", 128));
   mih.add(rows);
   mih_tuning().lookup = 0;
   mih_tuning().candidate = 3;  // a scan takes 2.3 a row
@@ -196,8 +193,8 @@ TEST(Mih, WhatALookupFoundBeforeItGaveUpCountsOnce) {
 
 TEST(Mih, RowsThatTablesTellNothingAboutAreScanned) {
   const Matrix same(DType::bits, 5'000, 96);
-  Index mih(spec_of("mih", 96));
-  Index flat(spec_of("flat", 96));
+  Index mih(bits_spec("mih", 96));
+  Index flat(bits_spec("flat", 96));
   mih.add(same);
   flat.add(same);
   expect_as_flat(mih, flat, same.view().slice(0, 3));
@@ -205,10 +202,10 @@ TEST(Mih, RowsThatTablesTellNothingAboutAreScanned) {
 
 TEST(Mih, AFewTablesOrManyFindTheSame) {
   const Matrix rows = codes(4'000, 128, false, 3);
-  Index flat(spec_of("flat", 128));
+  Index flat(bits_spec("flat", 128));
   flat.add(rows);
   for (const char* const family : {"mih,tables=1", "mih,tables=5", "mih,tables=64"}) {
-    Index mih(spec_of(family, 128));
+    Index mih(bits_spec(family, 128));
     mih.add(rows);
     EXPECT_EQ(mih.spec().family, family);
     expect_as_flat(mih, flat, rows.view().slice(0, 5));
@@ -219,21 +216,23 @@ TEST(Mih, SaysWhatItDoesNotTake) {
   const auto make = [](const IndexSpec& spec) { return [spec] { Index{spec}; }; };
   expect_error(make({.family = "mih", .dtype = DType::u8, .cols = 8}), ErrorCode::invalid_argument,
                {"packed bits under hamming", "u8"});
-  expect_error(make(spec_of("mih,tables=0", 64)), ErrorCode::invalid_argument,
+  expect_error(make(bits_spec("mih,tables=0", 64)), ErrorCode::invalid_argument,
                {"1 to 64", "not 0"});
-  expect_error(make(spec_of("mih,tables=9", 8)), ErrorCode::invalid_argument, {"1 to 8", "not 9"});
-  expect_error(make(spec_of("mih,tables=x", 64)), ErrorCode::invalid_argument, {"tables=x"});
-  expect_error(make(spec_of("mih,bits=3", 64)), ErrorCode::invalid_argument, {"'bits'", "tables"});
-  expect_error(make(spec_of("mih,tables=3,tables=5", 64)), ErrorCode::invalid_argument,
+  expect_error(make(bits_spec("mih,tables=9", 8)), ErrorCode::invalid_argument,
+               {"1 to 8", "not 9"});
+  expect_error(make(bits_spec("mih,tables=x", 64)), ErrorCode::invalid_argument, {"tables=x"});
+  expect_error(make(bits_spec("mih,bits=3", 64)), ErrorCode::invalid_argument,
+               {"'bits'", "tables"});
+  expect_error(make(bits_spec("mih,tables=3,tables=5", 64)), ErrorCode::invalid_argument,
                {"'tables' twice"});
-  expect_error(make(spec_of("mih,", 64)), ErrorCode::invalid_argument, {"name=value"});
-  expect_error(make(spec_of("flat,tables=1", 64)), ErrorCode::invalid_argument,
+  expect_error(make(bits_spec("mih,", 64)), ErrorCode::invalid_argument, {"name=value"});
+  expect_error(make(bits_spec("flat,tables=1", 64)), ErrorCode::invalid_argument,
                {"flat has no parameters"});
 }
 
 TEST(Mih, WrongArgumentsAreTheErrorsOfFlat) {
   const Matrix rows = codes(3'000, 60, false, 4);
-  Index mih(spec_of("mih", 60));
+  Index mih(bits_spec("mih", 60));
   mih.add(rows);
   const Matrix other = codes(2, 61, false, 4);
   expect_error([&] { mih.search(other, {.k = 1}); }, ErrorCode::invalid_argument, {"60", "61"});
@@ -245,7 +244,7 @@ TEST(Mih, WrongArgumentsAreTheErrorsOfFlat) {
 
 TEST(Mih, KeepsToItsContext) {
   const Matrix rows = codes(20'000, 128, false, 5);
-  Index mih(spec_of("mih", 128));
+  Index mih(bits_spec("mih", 128));
   Context tight{.memory_limit = 3 << 20};
   mih.add(rows.view().slice(0, 10'000), tight);  // without tables: they would take more
   const std::int64_t without = mih.stats().bytes;
@@ -255,7 +254,8 @@ TEST(Mih, KeepsToItsContext) {
   const Context cancelled;
   cancelled.cancel.cancel();
   expect_error([&] { mih.search(rows, {.k = 2}, cancelled); }, ErrorCode::cancelled, {});
-  expect_error([&] { Index(spec_of("mih", 128)).add(rows, cancelled); }, ErrorCode::cancelled, {});
+  expect_error([&] { Index(bits_spec("mih", 128)).add(rows, cancelled); }, ErrorCode::cancelled,
+               {});
   expect_error([&] { mih.within(rows, {.radius = 40}, {.memory_limit = 1 << 16}); },
                ErrorCode::memory_limit, {});
 
@@ -277,7 +277,7 @@ TEST(Mih, KeepsToItsContext) {
 TEST(Mih, ATableThatIsWrongIsNoticed) {
   const TempFolder folder;
   const Matrix rows = codes(3'000, 64, false, 6);
-  Index mih(spec_of("mih", 64));
+  Index mih(bits_spec("mih", 64));
   mih.add(rows);
   const std::string path = folder.path("mih");
   mih.save(path);
@@ -304,7 +304,7 @@ TEST(Mih, StartsThatAreWrongAreNoticed) {
   const TempFolder folder;
   const test::SmallParts small;
   const Matrix rows = codes(3'000, 64, false, 12);
-  Index mih(spec_of("mih,tables=1", 64));  // of 12 bits
+  Index mih(bits_spec("mih,tables=1", 64));  // of 12 bits
   mih.add(rows);
   const std::string path = folder.path("mih");
   mih.save(path);

@@ -328,7 +328,8 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
                                               {"flat", DType::f32, Metric::l1},
                                               {"flat", DType::u8, Metric::sqeuclidean},
                                               {"flat", DType::bits, Metric::hamming},
-                                              {"mih", DType::bits, Metric::hamming}}) {
+                                              {"mih", DType::bits, Metric::hamming},
+                                              {"ewh", DType::bits, Metric::hamming}}) {
     const Matrix vectors = data::make_matrix({data::Kind::uniform, dtype, kRows, 64, 1});
     knn(vectors.view().slice(0, 100), vectors, {.metric = metric}, {.threads = 2});
     for (const bool with_keys : {false, true}) {

@@ -1,0 +1,353 @@
+#include "index/ewh/ewh_search.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/checked.hpp"
+#include "core/float_environment.hpp"
+#include "core/tasks.hpp"
+#include "filter/bits/bit_thresholds.hpp"
+#include "index/ewh/ewh_lookup.hpp"
+#include "index/ewh/ewh_tables.hpp"
+#include "index/questions.hpp"
+#include "index/stages.hpp"
+#include "search/check_rows.hpp"
+#include "search/matrix_verifier.hpp"
+#include "search/prepared_base.hpp"
+#include "search/radius.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr MetricSpec kEwhMetric = Metric::hamming;
+
+// Share what reading the buckets of a block of rows takes.
+constexpr std::int64_t kGroupQueries = 8;
+// Of a run that several threads share for a few queries: fewer are scored in 0.1 ms.
+constexpr std::int64_t kLeastPiece = 1 << 18;
+
+struct AskedEwhRun {
+  EwhRows rows;
+  std::span<const std::int64_t> ids;
+};
+
+// What has tables, and what has not.
+struct EwhDivision {
+  std::vector<AskedEwhRun> runs;
+  std::vector<AskedPart> scanned;  // at least one, which may be without rows
+  std::int64_t scanned_rows = 0;
+  std::int64_t scored_rows = 0;
+
+  explicit EwhDivision(std::span<const AskedPart> parts) {
+    for (const AskedPart& part : parts) {
+      const auto* const tables = static_cast<const EwhTables*>(part.view.family.get());
+      std::int64_t end = 0;
+      if (tables != nullptr && !part.only_listed) {  // those of a list are few
+        for (const auto& run : tables->runs()) add_run(part, *run);
+        end = tables->rows();
+      }
+      if (end < part.view.count || end == 0) scan(part, {end, part.view.count});
+    }
+    if (scanned.empty()) scan(parts.back(), {});
+  }
+
+ private:
+  void add_run(const AskedPart& part, const EwhRun& run) {
+    const Range range = run.rows;
+    runs.push_back(
+        {{&run, part.view.rows().slice(range.begin, range.size()), part.filter().words()},
+         part.view.ids().subspan(static_cast<std::size_t>(range.begin),
+                                 static_cast<std::size_t>(range.size()))});
+    scored_rows += range.size();
+  }
+  void scan(const AskedPart& part, Range rows) {
+    scanned.push_back(part);
+    scanned.back().only_rows = rows;
+    scanned_rows += rows.size();
+  }
+};
+
+// The k nearest, found by any number of threads.
+class EwhNearest : public NearestQuestion {
+ public:
+  EwhNearest(const Family& flat, std::int64_t queries, std::int64_t k, std::int64_t cols)
+      : NearestQuestion(flat, kEwhMetric, queries, k), cols_(cols) {}
+
+  class Goal {
+   public:
+    Goal(EwhNearest& question, std::int64_t query, std::span<const std::int64_t> ids)
+        : question_(question),
+          query_(query),
+          goal_(question.k(), question.threshold_of(query), ids,
+                static_cast<double>(question.cols_)) {}
+    SearchGoal& goal() { return goal_; }
+    void finish() {
+      const std::lock_guard lock(question_.taking_);
+      for (const Neighbor& neighbor : goal_.found()) question_.best_of(query_).offer(neighbor);
+    }
+
+   private:
+    EwhNearest& question_;
+    std::int64_t query_;
+    NearestGoal goal_;
+  };
+
+  // Of rows as far as those that were found. The true ones are not farther, and so not found with a
+  // smaller chance. What is missing counts as not found.
+  double expected_recall(const Neighbors& found, const EwhDivision& division) const {
+    const std::int64_t wanted =
+        std::min(k(), division.scored_rows + division.scanned_rows) * found.queries;
+    double expected = 0;
+    for (std::int64_t query = 0; query < found.queries; ++query) {
+      const auto count = static_cast<std::size_t>(found.counts[static_cast<std::size_t>(query)]);
+      for (const double key : found.keys_of(query).first(count)) {
+        expected += mean_chance(division, cols_, static_cast<std::int64_t>(key));
+      }
+    }
+    return wanted > 0 ? expected / static_cast<double>(wanted) : 1;
+  }
+
+  // Of all rows, those of a scan being found for certain.
+  static double mean_chance(const EwhDivision& division, std::int64_t cols,
+                            std::int64_t differing) {
+    auto expected = static_cast<double>(division.scanned_rows);
+    for (const AskedEwhRun& asked : division.runs) {
+      const EwhRun& run = *asked.rows.run;
+      expected += run.chance(cols, differing) * static_cast<double>(run.rows.size());
+    }
+    return expected / static_cast<double>(division.scanned_rows + division.scored_rows);
+  }
+
+ private:
+  double threshold_of(std::int64_t query) {
+    const std::lock_guard lock(taking_);
+    best_of(query).settle();
+    return best_of(query).threshold();
+  }
+
+  std::int64_t cols_;
+  std::mutex taking_;
+};
+
+// All within a radius, likewise.
+class EwhWithin : public WithinQuestion {
+ public:
+  EwhWithin(const Family& flat, std::int64_t queries, double radius, std::int64_t most_bits,
+            std::int64_t cols, std::optional<std::int64_t> memory_limit)
+      : WithinQuestion(flat, kEwhMetric, queries, radius, memory_limit),
+        most_bits_(most_bits),
+        cols_(cols) {}
+
+  class Goal {
+   public:
+    Goal(EwhWithin& question, std::int64_t query, std::span<const std::int64_t> ids)
+        : question_(question),
+          query_(query),
+          goal_(static_cast<double>(question.most_bits_), ids, question.budget(), found_) {}
+    SearchGoal& goal() { return goal_; }
+    void finish() {
+      const std::lock_guard lock(question_.taking_);
+      std::vector<Neighbor>& all = question_.found_of(query_);
+      all.insert(all.end(), found_.begin(), found_.end());
+      found_ = {};
+    }
+
+   private:
+    EwhWithin& question_;
+    std::int64_t query_;
+    std::vector<Neighbor> found_;
+    WithinGoal goal_;
+  };
+
+  // Of rows at the radius: nearer ones are found with a larger chance.
+  double expected_recall(const Ranges& /*found*/, const EwhDivision& division) const {
+    return EwhNearest::mean_chance(division, cols_, most_bits_);
+  }
+
+ private:
+  std::int64_t most_bits_;
+  std::int64_t cols_;
+  std::mutex taking_;
+};
+
+// A group of queries and a piece of a run are a task.
+class EwhScoring {
+ public:
+  EwhScoring(MatrixView queries, const EwhDivision& division, const Context& context)
+      : queries_(queries),
+        groups_(divide_up(queries.rows(), kGroupQueries)),
+        threads_(resolve_threads(context.threads)) {
+    for (const AskedEwhRun& run : division.runs) {
+      const std::int64_t rows = run.rows.run->rows.size();
+      const std::int64_t pieces = std::clamp<std::int64_t>(
+          rows / kLeastPiece, 1, std::max<std::int64_t>(threads_ / groups_, 1));
+      for (std::int64_t i = 0; i < pieces; ++i) {
+        pieces_.push_back({&run, {rows * i / pieces, rows * (i + 1) / pieces}});
+      }
+    }
+    lookups_.reserve(static_cast<std::size_t>(threads_));
+    for (int i = 0; i < threads_; ++i) lookups_.emplace_back(queries.cols(), isa_of(context));
+  }
+
+  template <class Question>
+  void run(Question& question, Monitor& monitor) {
+    const std::int64_t tasks = groups_ * std::ssize(pieces_);
+    run_tasks(tasks, tasks > 1 ? threads_ : 1, [&](std::int64_t task, int worker) {
+      ask<Question>(question, task / std::ssize(pieces_),
+                    pieces_[static_cast<std::size_t>(task % std::ssize(pieces_))],
+                    lookups_[static_cast<std::size_t>(worker)], monitor);
+    });
+  }
+
+  void add_to(Stats& stats) const {
+    for (const EwhLookup& lookup : lookups_) {
+      stats.pairs_considered += lookup.considered();
+      stats.pairs_verified += lookup.verified();
+    }
+  }
+
+ private:
+  struct Piece {
+    const AskedEwhRun* run;
+    Range rows;
+  };
+
+  template <class Question>
+  void ask(Question& question, std::int64_t group, const Piece& piece, EwhLookup& lookup,
+           Monitor& monitor) {
+    std::vector<std::unique_ptr<typename Question::Goal>> goals;
+    std::vector<EwhAsking> asking;
+    const std::int64_t end = std::min((group + 1) * kGroupQueries, queries_.rows());
+    for (std::int64_t query = group * kGroupQueries; query < end; ++query) {
+      goals.push_back(std::make_unique<typename Question::Goal>(question, query, piece.run->ids));
+      asking.push_back({queries_.row(query), &goals.back()->goal()});
+    }
+    lookup.find(asking, piece.run->rows, piece.rows, monitor);
+    for (const auto& goal : goals) goal->finish();
+    monitor.advance(piece.rows.size() * std::ssize(goals));
+  }
+
+  MatrixView queries_;
+  std::int64_t groups_;
+  int threads_;
+  std::vector<Piece> pieces_;
+  std::vector<EwhLookup> lookups_;
+};
+
+std::string text_of(const EwhShape& shape) {
+  return fmt::format("error-weighted hashing, {} tables of {} bits, weights {}, threshold {}",
+                     shape.tables, shape.bits, fmt::join(shape.weights, ":"), shape.threshold);
+}
+
+void describe_ewh(const EwhDivision& division, const char* selector, std::int64_t queries,
+                  int threads, Plan& plan) {
+  plan.filter = text_of(division.runs.front().rows.run->shape);
+  plan.kernel = kernel_name(kEwhMetric, DType::bits, to_string(plan.isa));
+  plan.selector = selector;
+  plan.threads = threads;
+  plan.pairs = queries * (division.scanned_rows + division.scored_rows);
+  plan.note.clear();
+  if (division.scanned_rows > 0 || division.runs.size() > 1) {
+    plan.note = fmt::format("{} rows are scored in {} runs, {} are scanned", division.scored_rows,
+                            division.runs.size(), division.scanned_rows);
+  }
+}
+
+template <class Question>
+typename Question::Result answer_ewh(MatrixView queries, const EwhDivision& division,
+                                     Question& question, const Context& own,
+                                     const Context& callers) {
+  check_rows(queries, 0, "queries", false);
+  const std::int64_t pairs = queries.rows() * (division.scanned_rows + division.scored_rows);
+  Stages stages(own, pairs);
+  const Context& context = stages.context();
+  typename Question::Result result = question.scan(queries, division.scanned, context);
+  for (std::int64_t query = 0; query < queries.rows(); ++query) {
+    question.take(result, query, query);
+  }
+  Question::free(result);
+  stages.end_stage(queries.rows() * division.scanned_rows);
+
+  Monitor monitor(context, pairs);
+  EwhScoring scoring(queries, division, context);
+  scoring.run(question, monitor);
+  scoring.add_to(result.stats);
+  stages.end_stage(queries.rows() * division.scored_rows);
+  question.write(result);
+  result.exact = false;
+  describe_ewh(division, question.selector(), queries.rows(), resolve_threads(context.threads),
+               result.stats.plan);
+  result.stats.plan.expected_recall = question.expected_recall(result, division);
+  result.stats.seconds += monitor.seconds();
+  stages.finish(callers);
+  return result;
+}
+
+// What a search has beside what it finds: lookups, copies of who is asked with a bit for each row.
+std::int64_t bytes_of_scoring(std::span<const AskedPart> parts, const EwhDivision& division,
+                              int threads) {
+  constexpr std::int64_t kOfACall = 16 << 10;
+  std::int64_t of_a_thread = 0;
+  for (const AskedEwhRun& run : division.runs) {
+    of_a_thread = std::max(of_a_thread, EwhLookup::bytes(*run.rows.run));
+  }
+  std::int64_t rows = 0;
+  for (const AskedPart& part : parts) rows += part.view.count;
+  return kOfACall + threads * of_a_thread + rows / 8;
+}
+
+bool may_be_scored(MatrixView queries, std::span<const AskedPart> parts) {
+  return queries.rows() > 0 && queries.dtype() == DType::bits &&
+         queries.cols() == parts.front().view.rows().cols();
+}
+
+}  // namespace
+
+Neighbors ewh_search(const Family& flat, MatrixView queries, std::span<const AskedPart> parts,
+                     std::int64_t k, const Context& context) {
+  if (!may_be_scored(queries, parts) || k < 0) return flat.search(queries, parts, k, context);
+  const EwhDivision division(parts);
+  // Whoever asks for all rows gets them.
+  if (division.runs.empty() || k >= division.scored_rows) {
+    return flat.search(queries, parts, k, context);
+  }
+  const int threads = resolve_threads(context.threads);
+  const std::int64_t held =
+      NearestQuestion::bytes(queries.rows(), k, threads * static_cast<int>(kGroupQueries)) +
+      bytes_of_scoring(parts, division, threads);
+  if (context.memory_limit && held > *context.memory_limit / 2) {
+    return flat.search(queries, parts, k, context);
+  }
+  EwhNearest question(flat, queries.rows(), k, queries.cols());
+  return answer_ewh(queries, division, question, with_less_memory(context, held), context);
+}
+
+Ranges ewh_within(const Family& flat, MatrixView queries, std::span<const AskedPart> parts,
+                  double radius, const Context& context) {
+  if (!may_be_scored(queries, parts)) return flat.within(queries, parts, radius, context);
+  const DefaultFloats floats;
+  const std::int64_t bits =
+      most_differing(Radius(kEwhMetric, radius).largest_key(), queries.cols());
+  const EwhDivision division(parts);
+  // Whoever asks for all rows, or none, gets them.
+  if (division.runs.empty() || bits < 0 || bits >= queries.cols()) {
+    return flat.within(queries, parts, radius, context);
+  }
+  const std::int64_t held = WithinQuestion::bytes(queries.rows()) +
+                            bytes_of_scoring(parts, division, resolve_threads(context.threads));
+  if (context.memory_limit && held > *context.memory_limit / 4) {
+    return flat.within(queries, parts, radius, context);
+  }
+  // Half for what is found here, half for what a scan finds.
+  std::optional<std::int64_t> for_found;
+  if (context.memory_limit) for_found = *context.memory_limit / 2 - held;
+  EwhWithin question(flat, queries.rows(), radius, bits, queries.cols(), for_found);
+  const std::int64_t here = held + for_found.value_or(0);
+  return answer_ewh(queries, division, question, with_less_memory(context, here), context);
+}
+
+}  // namespace nearfield
