@@ -25,6 +25,7 @@
 #include <nearfield/pairs.hpp>
 #include <nearfield/pairwise.hpp>
 #include <nearfield/prepared.hpp>
+#include <nearfield/quantize.hpp>
 #include <nearfield/results.hpp>
 #include <nearfield/rows.hpp>
 #include <nearfield/select.hpp>

@@ -1,0 +1,38 @@
+// With what codes are made.
+#pragma once
+
+#include <cstdint>
+
+#include <nearfield/context.hpp>
+#include <nearfield/matrix.hpp>
+#include <nearfield/results.hpp>
+
+#include "code/code_kernels.hpp"
+#include "core/monitor.hpp"
+
+namespace nearfield {
+
+struct CodeWork {
+  const CodeKernels& kernels;
+  const Context& context;
+  int threads;
+  Monitor& monitor;
+};
+
+// Floats as the caller's rows lie in memory, `stride` values from row to row.
+struct FloatRows {
+  const float* values;
+  std::int64_t count;
+  std::int64_t cols;
+  std::int64_t stride;
+
+  const float* row(std::int64_t i) const { return values + i * stride; }
+  FloatRows columns(std::int64_t first, std::int64_t width) const {
+    return {values + first, count, width, stride};
+  }
+};
+
+// The nearest of `centroids` for each row, by the exact search.
+Neighbors nearest_of(const FloatRows& rows, const FloatRows& centroids, const CodeWork& work);
+
+}  // namespace nearfield

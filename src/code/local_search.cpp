@@ -1,0 +1,232 @@
+#include "code/local_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+
+#include "core/checked.hpp"
+#include "core/random.hpp"
+#include "core/tasks.hpp"
+
+namespace nearfield {
+namespace {
+
+// Vectors that go through a codebook together, so that its tables are read from L2: see
+// docs/codes.md for how it was measured.
+constexpr std::int64_t kBatch = 2048;
+
+constexpr std::uint32_t kStartRound = 0xffffffff;
+
+std::uint8_t code_of(std::uint32_t bits, int codewords) {
+  return static_cast<std::uint8_t>(bits & static_cast<unsigned>(codewords - 1));
+}
+
+// The scratch of a worker, and a batch in it.
+class Batch {
+ public:
+  Batch(const IcmTables& tables, const CodeKernels& kernels)
+      : tables_(tables),
+        kernels_(kernels),
+        m_(tables.codebooks()),
+        words_(tables.codewords()),
+        centred_(kBatch * tables.padded_cols()),
+        unaries_(kBatch * m_ * words_),
+        rounded_(static_cast<std::size_t>(kProductVectors * 2 * tables.pairs())),
+        products_(static_cast<std::size_t>(kProductVectors * words_)),
+        codes_(static_cast<std::size_t>(kBatch * m_)),
+        costs_(kBatch),
+        stale_(kBatch),
+        vectors_(kBatch) {
+    dice_.reserve(kBatch);
+  }
+
+  static std::int64_t bytes_for(int codebooks, int codewords, std::int64_t cols) {
+    return kBatch * (4 * round_up(cols, kCostParts) + 2 * codebooks * codewords + codebooks + 4 +
+                     8 + 4 + static_cast<std::int64_t>(sizeof(CodeDice))) +
+           kProductVectors * (2 * (cols + 1) + 4 * codewords);
+  }
+
+  void run(const LocalSearch& search, const float* rows, std::int64_t count, StartCodes start,
+           std::uint8_t* best, Monitor& monitor) {
+    load(search, rows, count);
+    for (std::int64_t v = 0; v < count; ++v) {
+      if (start == StartCodes::random) dice_[at(v)].start(m_, words_, best + v * m_);
+      costs_[at(v)] = cost(v, best + v * m_);
+    }
+    for (int round = 0; round < search.rounds; ++round) {
+      monitor.check();
+      perturb(search, round, count, best);
+      for (int sweep = 0; sweep < search.sweeps; ++sweep) {
+        if (!sweep_once(sweep_order(search, round, sweep, m_), count)) break;
+      }
+      keep_better(count, best);
+    }
+  }
+
+  const float* costs() const { return costs_.data(); }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  std::uint8_t* codes(std::int64_t v) { return codes_.data() + v * m_; }
+  float cost(std::int64_t v, const std::uint8_t* codes) const {
+    return tables_.cost(centred_.data() + v * tables_.padded_cols(), codes);
+  }
+
+  void load(const LocalSearch& search, const float* rows, std::int64_t count) {
+    dice_.clear();
+    std::array<float, kProductVectors> steps{};
+    for (std::int64_t first = 0; first < count; first += kProductVectors) {
+      // Where fewer are left, the last stands for the others too, whose unaries nobody reads.
+      for (std::int64_t i = 0; i < kProductVectors; ++i) {
+        const std::int64_t v = std::min(first + i, count - 1);
+        float* const centred = centred_.data() + v * tables_.padded_cols();
+        tables_.centre(rows + v * tables_.cols(), centred);
+        steps[at(i)] = tables_.round(centred, rounded_.data() + i * 2 * tables_.pairs());
+      }
+      for (int k = 0; k < m_; ++k) {
+        tables_.unaries(rounded_.data(), steps.data(), k, products_.data(),
+                        unaries_.data() + (k * kBatch + first) * words_, words_);
+      }
+    }
+    for (std::int64_t v = 0; v < count; ++v) {
+      dice_.emplace_back(search.seed, rows + v * tables_.cols(), tables_.cols());
+    }
+  }
+
+  void perturb(const LocalSearch& search, int round, std::int64_t count, const std::uint8_t* best) {
+    std::memcpy(codes_.data(), best, at(count * m_));
+    for (std::int64_t v = 0; v < count; ++v) {
+      dice_[at(v)].perturb(round, search.perturbed, m_, words_, codes(v));
+      stale_[at(v)] = ~std::uint64_t{0};
+    }
+  }
+
+  // False if no code can change any more.
+  bool sweep_once(const std::vector<int>& order, std::int64_t count) {
+    bool any = false;
+    for (const int k : order) {
+      std::int64_t left = 0;
+      for (std::int64_t v = 0; v < count; ++v) {
+        vectors_[at(left)] = static_cast<std::int32_t>(v);
+        left += static_cast<std::int64_t>(stale_[at(v)] >> k & 1);
+      }
+      any = any || left > 0;
+      kernels_.icm_step({.codebooks = m_,
+                         .target = k,
+                         .pairs = tables_.pair_rows(k),
+                         .unaries = unaries_.data() + k * kBatch * words_,
+                         .codes = codes_.data(),
+                         .stale = stale_.data(),
+                         .vectors = vectors_.data(),
+                         .count = left});
+    }
+    return any;
+  }
+
+  void keep_better(std::int64_t count, std::uint8_t* best) {
+    for (std::int64_t v = 0; v < count; ++v) {
+      const float found = cost(v, codes(v));
+      if (found < costs_[at(v)]) {
+        costs_[at(v)] = found;
+        std::memcpy(best + v * m_, codes(v), at(m_));
+      }
+    }
+  }
+
+  const IcmTables& tables_;
+  const CodeKernels& kernels_;
+  const int m_;
+  const int words_;
+  AlignedArray<float> centred_;          // [vector][padded column]
+  AlignedArray<std::uint16_t> unaries_;  // [codebook][vector][code]
+  std::vector<std::int16_t> rounded_;
+  std::vector<std::int32_t> products_;
+  std::vector<CodeDice> dice_;
+  std::vector<std::uint8_t> codes_;
+  std::vector<float> costs_;
+  std::vector<std::uint64_t> stale_;
+  std::vector<std::int32_t> vectors_;
+};
+
+}  // namespace
+
+CodeDice::CodeDice(std::uint64_t seed, const float* vector, std::int64_t cols)
+    : seed_(seed), stream_(static_cast<std::uint64_t>(cols)) {
+  for (std::int64_t i = 0; i < cols; ++i) {
+    std::uint32_t bits;
+    std::memcpy(&bits, vector + i, sizeof(bits));
+    stream_ = (stream_ ^ bits) * 0x9E3779B97F4A7C15;  // the golden ratio
+    stream_ ^= stream_ >> 32;
+  }
+}
+
+std::array<std::uint32_t, 4> CodeDice::words(std::uint32_t round, int first) const {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+  return philox({low(stream_), high(stream_), round, static_cast<std::uint32_t>(first)},
+                {low(seed_), high(seed_)});
+}
+
+void CodeDice::start(int codebooks, int codewords, std::uint8_t* codes) const {
+  for (int first = 0; first < codebooks; first += 4) {
+    const auto bits = words(kStartRound, first);
+    for (int k = first; k < std::min(first + 4, codebooks); ++k) {
+      codes[k] = code_of(bits[static_cast<std::size_t>(k - first)], codewords);
+    }
+  }
+}
+
+void CodeDice::perturb(int round, int perturbed, int codebooks, int codewords,
+                       std::uint8_t* codes) const {
+  int needed = std::min(perturbed, codebooks);
+  for (int first = 0; first < codebooks && needed > 0; first += 4) {
+    const auto bits = words(static_cast<std::uint32_t>(round), first);
+    for (int k = first; k < std::min(first + 4, codebooks); ++k) {
+      // The upper 24 bits say whether, the lower 8 which.
+      const std::uint32_t own = bits[static_cast<std::size_t>(k - first)];
+      const auto left = static_cast<std::uint64_t>(codebooks - k);
+      if ((own >> 8) * left >= static_cast<std::uint64_t>(needed) << 24) continue;
+      codes[k] = code_of(own, codewords);
+      --needed;
+    }
+  }
+}
+
+std::vector<int> sweep_order(const LocalSearch& search, int round, int sweep, int codebooks) {
+  std::vector<int> order(static_cast<std::size_t>(codebooks));
+  std::iota(order.begin(), order.end(), 0);
+  if (!search.random_order) return order;
+  Random random(search.seed, static_cast<std::uint64_t>(round * search.sweeps + sweep) + 1);
+  for (std::size_t i = order.size(); i > 1; --i) {
+    const auto j = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)));
+    std::swap(order[i - 1], order[j]);
+  }
+  return order;
+}
+
+std::int64_t local_search_bytes(int codebooks, int codewords, std::int64_t cols, int threads) {
+  return threads * Batch::bytes_for(codebooks, codewords, cols);
+}
+
+std::int64_t local_search_bytes(const IcmTables& tables, int threads) {
+  return local_search_bytes(tables.codebooks(), tables.codewords(), tables.cols(), threads);
+}
+
+void search_codes(const IcmTables& tables, const CodeKernels& kernels, const LocalSearch& search,
+                  const float* rows, std::int64_t count, StartCodes start, std::uint8_t* codes,
+                  float* costs, int threads, Monitor& monitor) {
+  std::vector<std::unique_ptr<Batch>> batches(static_cast<std::size_t>(threads));
+  run_tasks(divide_up(count, kBatch), threads, [&](std::int64_t task, int worker) {
+    auto& batch = batches[static_cast<std::size_t>(worker)];
+    if (batch == nullptr) batch = std::make_unique<Batch>(tables, kernels);
+    const std::int64_t first = task * kBatch;
+    const std::int64_t size = std::min(kBatch, count - first);
+    batch->run(search, rows + first * tables.cols(), size, start,
+               codes + first * tables.codebooks(), monitor);
+    if (costs != nullptr) std::copy_n(batch->costs(), size, costs + first);
+    monitor.advance(size);
+  });
+}
+
+}  // namespace nearfield

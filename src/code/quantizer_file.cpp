@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "code/quantizer_state.hpp"
+#include "core/fail.hpp"
+#include "io/tensor_file.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr const char* kQuantizerFormat = "nearfield-quantizer";
+constexpr const char* kCheckpointFormat = "nearfield-training";
+constexpr int kQuantizerVersion = 1;
+constexpr const char* kCodebooksTensor = "codebooks";
+constexpr const char* kRotationTensor = "rotation";
+constexpr const char* kErrorsTensor = "errors";
+constexpr const char* kCodesTensor = "codes";
+
+std::map<std::string, std::string> metadata_of(const char* format, const QuantizerOptions& options,
+                                               std::uint64_t seed) {
+  const auto text = [](auto value) { return fmt::format("{}", value); };
+  return {{"format", format},
+          {"format_version", text(kQuantizerVersion)},
+          {"kind", std::string(to_string(options.kind))},
+          {"codebooks", text(options.codebooks)},
+          {"bits", text(options.bits)},
+          {"iterations", text(options.iterations)},
+          {"beam", text(options.beam)},
+          {"rounds", text(options.rounds)},
+          {"train_rounds", text(options.train_rounds)},
+          {"perturbed", text(options.perturbed)},
+          {"sweeps", text(options.sweeps)},
+          {"random_order", text(options.random_order ? 1 : 0)},
+          {"relaxation", std::string(to_string(options.relaxation))},
+          {"seed", text(seed)}};
+}
+
+TensorToWrite codebooks_tensor(const Codebooks& books) {
+  return tensor_in_memory(kCodebooksTensor, TensorType::f32,
+                          {books.count, books.codewords, books.cols},
+                          std::as_bytes(std::span(books.values)));
+}
+
+TensorToWrite errors_tensor(const std::vector<double>& errors) {
+  return tensor_in_memory(kErrorsTensor, TensorType::f64, {std::ssize(errors)},
+                          std::as_bytes(std::span(errors)));
+}
+
+void write_whole(const std::string& path, std::vector<TensorToWrite> tensors,
+                 std::map<std::string, std::string> metadata, const CancelToken& cancel) {
+  OutputFile out(path, cancel);
+  Context context;
+  context.cancel = cancel;
+  Monitor monitor(context, 1);
+  write_tensors(out, std::move(tensors), std::move(metadata), monitor);
+  out.commit();
+}
+
+// A file whose every number is looked at before it is used.
+class QuantizerFile {
+ public:
+  QuantizerFile(const std::string& path, const char* format) : file_(path) {
+    const auto& metadata = file_.header().metadata;
+    const auto found = metadata.find("format");
+    if (found == metadata.end() || found->second != format) {
+      reject("its metadata does not say 'format: {}'", format);
+    }
+    if (const auto version = number<int>("format_version"); version != kQuantizerVersion) {
+      fail(ErrorCode::unsupported,
+           "{}: is of format version {}, and this is read up to {}: open it with a newer Nearfield",
+           file_.path(), version, kQuantizerVersion);
+    }
+    Context context;
+    Monitor monitor(context, 1);
+    file_.verify(monitor);
+  }
+
+  template <class Number>
+  Number number(const char* name) const {
+    const std::string& text = file_.metadata(name);
+    Number value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end) {
+      reject("'{}' in its metadata is '{}', not a number", name, text);
+    }
+    return value;
+  }
+
+  QuantizerOptions options() const {
+    QuantizerOptions options;
+    try {
+      options.kind = parse_quantizer_kind(file_.metadata("kind"));
+      options.relaxation = parse_relaxation(file_.metadata("relaxation"));
+      options.codebooks = number<int>("codebooks");
+      options.bits = number<int>("bits");
+      options.iterations = number<int>("iterations");
+      options.beam = number<int>("beam");
+      options.rounds = number<int>("rounds");
+      options.train_rounds = number<int>("train_rounds");
+      options.perturbed = number<int>("perturbed");
+      options.sweeps = number<int>("sweeps");
+      options.random_order = number<int>("random_order") != 0;
+      check_options(options, cols());
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::corrupt_file) throw;
+      reject("{}", error.what());
+    }
+    return options;
+  }
+
+  std::int64_t cols() const {
+    const auto& shape = file_.tensor(kCodebooksTensor).shape;
+    return shape.size() == 3 ? shape[2] : 0;
+  }
+
+  Codebooks codebooks(const QuantizerOptions& options) const {
+    const int words = 1 << options.bits;
+    Codebooks books;
+    books.count = options.codebooks;
+    books.codewords = words;
+    books.cols = cols();
+    books.values =
+        values<float>(kCodebooksTensor, TensorType::f32, {options.codebooks, words, books.cols});
+    check_values(kCodebooksTensor, books.values);
+    return books;
+  }
+
+  std::vector<float> rotation(std::int64_t cols) const {
+    auto rotation = values<float>(kRotationTensor, TensorType::f32, {cols, cols});
+    check_values(kRotationTensor, rotation);
+    return rotation;
+  }
+
+  std::vector<double> errors() const {
+    const auto& shape = file_.tensor(kErrorsTensor).shape;
+    return values<double>(kErrorsTensor, TensorType::f64, {shape.empty() ? 0 : shape[0]});
+  }
+
+  template <class T>
+  std::vector<T> values(const char* name, TensorType type,
+                        const std::vector<std::int64_t>& shape) const {
+    const TensorEntry& tensor = file_.tensor(name);
+    if (tensor.type != type || tensor.shape != shape) {
+      reject("tensor '{}' is {} of shape ({}), not {} of ({})", name, to_string(tensor.type),
+             fmt::join(tensor.shape, ", "), to_string(type), fmt::join(shape, ", "));
+    }
+    const auto bytes = file_.bytes(tensor);
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+
+  template <class... Args>
+  [[noreturn]] void reject(fmt::format_string<Args...> what, Args&&... args) const {
+    fail(ErrorCode::corrupt_file, "{}: {}", file_.path(),
+         fmt::format(what, std::forward<Args>(args)...));
+  }
+
+ private:
+  void check_values(const char* name, const std::vector<float>& values) const {
+    // Sums of 64 codewords, each of which is fitted to rows up to the limit.
+    constexpr float kMost = 100 * kMostOfAValue;
+    const auto usual = [](float value) { return std::abs(value) <= kMost; };
+    if (!std::all_of(values.begin(), values.end(), usual)) {
+      reject("tensor '{}' has a value that is not finite, or beyond {}", name, kMost);
+    }
+  }
+
+  TensorFile file_;
+};
+
+}  // namespace
+
+void write_quantizer(const std::string& path, const Quantizer::State& state,
+                     const CancelToken& cancel) {
+  std::vector<TensorToWrite> tensors{codebooks_tensor(state.coding), errors_tensor(state.errors)};
+  if (!state.rotation.empty()) {
+    tensors.push_back(tensor_in_memory(kRotationTensor, TensorType::f32,
+                                       {state.coding.cols, state.coding.cols},
+                                       std::as_bytes(std::span(state.rotation))));
+  }
+  write_whole(path, std::move(tensors), metadata_of(kQuantizerFormat, state.options, state.seed),
+              cancel);
+}
+
+std::shared_ptr<Quantizer::State> read_quantizer(const std::string& path) {
+  const QuantizerFile file(path, kQuantizerFormat);
+  auto state = std::make_shared<Quantizer::State>();
+  state->options = file.options();
+  state->seed = file.number<std::uint64_t>("seed");
+  state->coding = file.codebooks(state->options);
+  state->errors = file.errors();
+  if (state->options.kind == QuantizerKind::opq)
+    state->rotation = file.rotation(state->coding.cols);
+  return state;
+}
+
+void write_checkpoint(const std::string& path, const LsqCheckpoint& checkpoint,
+                      const CancelToken& cancel) {
+  auto metadata = metadata_of(kCheckpointFormat, checkpoint.options, checkpoint.seed);
+  metadata["fingerprint"] = fmt::format("{}", checkpoint.fingerprint);
+  const int m = checkpoint.options.codebooks;
+  write_whole(path,
+              {codebooks_tensor(checkpoint.codebooks), errors_tensor(checkpoint.errors),
+               tensor_in_memory(kCodesTensor, TensorType::u8, {std::ssize(checkpoint.codes) / m, m},
+                                std::as_bytes(std::span(checkpoint.codes)))},
+              std::move(metadata), cancel);
+}
+
+std::optional<LsqCheckpoint> read_checkpoint(const std::string& path,
+                                             const QuantizerOptions& options, std::uint64_t seed,
+                                             std::uint64_t fingerprint, std::int64_t rows,
+                                             std::int64_t cols) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const QuantizerFile file(path, kCheckpointFormat);
+  LsqCheckpoint checkpoint;
+  checkpoint.options = file.options();
+  checkpoint.seed = file.number<std::uint64_t>("seed");
+  checkpoint.fingerprint = file.number<std::uint64_t>("fingerprint");
+  if (checkpoint.options != options || checkpoint.seed != seed ||
+      checkpoint.fingerprint != fingerprint || file.cols() != cols) {
+    fail(ErrorCode::invalid_argument,
+         "{}: is of a training on other rows, or with other options or another seed: remove it, or "
+         "name another checkpoint",
+         path);
+  }
+  checkpoint.codebooks = file.codebooks(options);
+  checkpoint.errors = file.errors();
+  checkpoint.codes =
+      file.values<std::uint8_t>(kCodesTensor, TensorType::u8, {rows, options.codebooks});
+  const auto is_code = [&](std::uint8_t code) { return code < 1 << options.bits; };
+  if (!std::all_of(checkpoint.codes.begin(), checkpoint.codes.end(), is_code)) {
+    file.reject("tensor '{}' has a code that no codebook has", kCodesTensor);
+  }
+  if (std::ssize(checkpoint.errors) > options.iterations) {
+    file.reject("says that {} of {} iterations are done", checkpoint.errors.size(),
+                options.iterations);
+  }
+  return checkpoint;
+}
+
+}  // namespace nearfield

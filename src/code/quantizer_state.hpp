@@ -1,0 +1,67 @@
+// What a trained quantizer is, and its file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nearfield/quantize.hpp>
+
+#include "code/codebooks.hpp"
+#include "code/icm_tables.hpp"
+
+namespace nearfield {
+
+// Larger values, whose squares float32 does not hold, are neither trained on nor coded.
+inline constexpr float kMostOfAValue = 1e18F;
+
+// Throws invalid_argument, naming what is out of range.
+void check_options(const QuantizerOptions& options, std::int64_t cols);
+
+struct Quantizer::State {
+  QuantizerOptions options;
+  std::uint64_t seed = 0;
+  std::vector<double> errors;
+  Codebooks coding;             // what rows are coded with: of opq after the rotation
+  std::vector<float> rotation;  // of opq, else empty
+  Codebooks decoding;           // of opq rotated back, else empty: the same
+
+  const Codebooks& codebooks() const { return rotation.empty() ? coding : decoding; }
+
+  // The tables of the last ISA that was asked for: they take longer to make than some rows to code.
+  struct KeptTables {
+    std::mutex mutex;
+    const CodeKernels* kernels = nullptr;
+    std::shared_ptr<const IcmTables> tables;
+  };
+  std::unique_ptr<KeptTables> kept = std::make_unique<KeptTables>();
+};
+
+// Of a training that can go on.
+struct LsqCheckpoint {
+  QuantizerOptions options;
+  std::uint64_t seed = 0;
+  std::uint64_t fingerprint = 0;  // of the rows
+  Codebooks codebooks;
+  std::vector<std::uint8_t> codes;
+  std::vector<double> errors;
+};
+
+void write_quantizer(const std::string& path, const Quantizer::State& state,
+                     const CancelToken& cancel);
+std::shared_ptr<Quantizer::State> read_quantizer(const std::string& path);
+
+void write_checkpoint(const std::string& path, const LsqCheckpoint& checkpoint,
+                      const CancelToken& cancel);
+
+// Empty if there is no such file. Throws corrupt_file where it is none, invalid_argument where it
+// is of other rows, options or seed.
+std::optional<LsqCheckpoint> read_checkpoint(const std::string& path,
+                                             const QuantizerOptions& options, std::uint64_t seed,
+                                             std::uint64_t fingerprint, std::int64_t rows,
+                                             std::int64_t cols);
+
+}  // namespace nearfield
