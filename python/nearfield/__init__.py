@@ -17,6 +17,7 @@ What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
 that is searched again and again.
 Vectors that are kept under ids, and change: `Index`, `verify_index`.
+Vectors as codes of a few bytes: `Quantizer`.
 Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
 """
 
@@ -57,6 +58,7 @@ from nearfield._plans import (
     plan_within,
 )
 from nearfield._prepared import PreparedRows, prepare
+from nearfield._quantizer import Quantizer
 from nearfield._results import (
     DuplicateGroups,
     MatchPairsStats,
@@ -102,6 +104,7 @@ __all__ = [
     "Pairwise",
     "Plan",
     "PreparedRows",
+    "Quantizer",
     "Ranges",
     "Selected",
     "Stats",

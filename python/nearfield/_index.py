@@ -17,7 +17,7 @@ from nearfield._arrays import DLPackArray, host_array
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
 from nearfield._results import Neighbors, Ranges, make_neighbors, make_ranges
-from nearfield._rows import DTYPES, Bits, CoreRows, RowsLike, take_rows
+from nearfield._rows import DTYPES, Bits, RowsLike, take_vectors
 from nearfield._run import Progress, running
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Index:
         keys: one for each vector, of an index that has them; likewise.
         """
         copies = Copies(copy)
-        rows = _take_vectors("vectors", vectors, copies)
+        rows = take_vectors("vectors", vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
         with running(copies, timeout=timeout) as run:
             if keys is not None:
@@ -158,7 +158,7 @@ class Index:
         if (ids is None) == (keys is None):
             raise InvalidArgumentError("ids or keys are expected, one of the two")
         copies = Copies(copy)
-        rows = _take_vectors("vectors", vectors, copies)
+        rows = take_vectors("vectors", vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
         with running(copies, timeout=timeout) as run:
             if keys is not None:
@@ -209,7 +209,7 @@ class Index:
         The other arguments are those of `knn`.
         """
         copies = Copies(copy, memory_limit)
-        rows = _take_vectors("queries", queries, copies)
+        rows = take_vectors("queries", queries, copies)
         filters = _take_filters(only, without, copies)
         count = integer("k", k)
         with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
@@ -231,7 +231,7 @@ class Index:
     ) -> Ranges:
         """All vectors within a radius of each query, the radius included, under their ids."""
         copies = Copies(copy, memory_limit)
-        rows = _take_vectors("queries", queries, copies)
+        rows = take_vectors("queries", queries, copies)
         filters = _take_filters(only, without, copies)
         bound = real("radius", radius)
         with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
@@ -345,15 +345,6 @@ def _dtype_name(dtype: Any) -> str:
         known = ", ".join((*DTYPES, "bits"))
         raise InvalidArgumentError(f"dtype is {dtype!r}, expected one of {known}")
     return DTYPES[name]
-
-
-def _take_vectors(name: str, given: RowsLike, copies: Copies) -> _core.Rows:
-    if isinstance(given, CoreRows):
-        raise TypeError(
-            f"{name} is a {type(given).__name__}, expected an array: read a file with "
-            "nearfield.read"
-        )
-    return take_rows(name, given, copies)
 
 
 def _take_ids(given: IdsLike, copies: Copies, name: str = "ids") -> NDArray[np.int64]:

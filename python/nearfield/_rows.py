@@ -130,6 +130,15 @@ def take_rows(name: str, given: RowsLike, copies: Copies) -> _core.Rows:
     return _core_rows(name, array.values, dtype, array.values.shape[-1], copies)
 
 
+def take_vectors(name: str, given: RowsLike, copies: Copies) -> _core.Rows:
+    if isinstance(given, CoreRows):
+        raise TypeError(
+            f"{name} is a {type(given).__name__}, expected an array: read a file with "
+            "nearfield.read"
+        )
+    return take_rows(name, given, copies)
+
+
 def _core_rows(
     name: str, array: np.ndarray[Any, Any], dtype: str, cols: int, copies: Copies
 ) -> _core.Rows:

@@ -25,6 +25,7 @@ void bind_match_pairs(nb::module_& module);
 void bind_dedup(nb::module_& module);
 void bind_cursor(nb::module_& module);
 void bind_index(nb::module_& module);
+void bind_quantize(nb::module_& module);
 void bind_select(nb::module_& module);
 void bind_pairwise(nb::module_& module);
 void bind_tune(nb::module_& module);

@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   bind_dedup(module);
   bind_cursor(module);
   bind_index(module);
+  bind_quantize(module);
   bind_select(module);
   bind_pairwise(module);
   bind_tune(module);

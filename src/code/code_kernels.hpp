@@ -14,6 +14,10 @@ inline constexpr std::int64_t kCostParts = 16;
 // Vectors whose products with a codebook are made at once.
 inline constexpr std::int64_t kProductVectors = 4;
 
+// The length of a vector that is rounded for products: that of two stays below 2^31, also after
+// rounding up to 65,536 values.
+inline constexpr double kRoundedLength = 32'000;
+
 // A sum that is too large for 16 bits. Of every vector and codebook one is smaller
 // (icm_tables.hpp).
 inline constexpr std::uint16_t kTooFar = 0xffff;
@@ -30,6 +34,14 @@ struct IcmJob {
   std::int64_t count;
 };
 
+// Which codewords a vector may be nearest to: of value v, those for which
+//   sqrt(base + v) <= sqrt(base + the smallest) + apart, as squares, and `slack` more.
+struct CloseTest {
+  double base;
+  double apart;
+  double slack;
+};
+
 struct CodeKernels {
   // out[v][b] = the product of vector v, `pairs` pairs of values, with codeword b of a codebook
   // that lies as [pair][codeword][2]. kProductVectors of them. No sum may leave 32 bits.
@@ -44,6 +56,10 @@ struct CodeKernels {
   // out[b] = scale * products[b], as a whole number, less the smallest of them. None may be beyond
   // 2^22.
   void (*pair_row)(const std::int32_t* products, float scale, std::uint16_t* out);
+
+  // The codewords b that pass the test with norms[b] - scale * products[b], rising; how many.
+  int (*close_codewords)(const std::int32_t* products, const float* norms, float scale,
+                         const CloseTest& test, std::uint8_t* out);
 
   // Ties go to the smaller code.
   void (*icm_step)(const IcmJob& job);

@@ -4,8 +4,6 @@
 #include <cstdint>
 
 #include <nearfield/context.hpp>
-#include <nearfield/matrix.hpp>
-#include <nearfield/results.hpp>
 
 #include "code/code_kernels.hpp"
 #include "core/monitor.hpp"
@@ -31,8 +29,5 @@ struct FloatRows {
     return {values + first, count, width, stride};
   }
 };
-
-// The nearest of `centroids` for each row, by the exact search.
-Neighbors nearest_of(const FloatRows& rows, const FloatRows& centroids, const CodeWork& work);
 
 }  // namespace nearfield

@@ -42,7 +42,7 @@ std::vector<std::int64_t> sum_rows(const CodedRows& coded, int codebook, double*
 void count_pairs(const CodedRows& coded, int first, int second, double* matrix, std::int64_t size,
                  const Monitor& monitor) {
   const int words = coded.codebooks.codewords;
-  std::vector<std::int32_t> counts(static_cast<std::size_t>(words) * words);
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(words * words));
   for (std::int64_t row = 0; row < coded.count; ++row) {
     if (row % kRowsBetweenChecks == 0) monitor.check();
     ++counts[static_cast<std::size_t>(coded.code(row, first) * words + coded.code(row, second))];

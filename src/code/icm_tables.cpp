@@ -10,10 +10,6 @@
 namespace nearfield {
 namespace {
 
-// The length of a rounded vector: the product of two stays below 2^31, also after rounding up to
-// 65,536 values.
-constexpr double kRoundedLength = 32'000;
-
 std::int64_t pair_entries(int codebooks, int codewords) {
   return std::int64_t{codebooks} * (codebooks - 1) * codewords * codewords;
 }
@@ -165,9 +161,9 @@ void IcmTables::for_each_row(int target, int slot, const Use& use) const {
 // each other codebook: so 16 bits hold the smallest sum if they hold the widest rows together.
 void IcmTables::choose_quantum(int threads, Monitor& monitor) {
   const int others = codebooks_ - 1;
-  std::vector<double> widest(static_cast<std::size_t>(codebooks_) * others);
+  std::vector<double> widest(static_cast<std::size_t>(codebooks_ * others));
   for_each_pair(threads, monitor, [&](int target, int slot) {
-    double& range = widest[static_cast<std::size_t>(target) * others + slot];
+    double& range = widest[static_cast<std::size_t>(target * others + slot)];
     for_each_row(target, slot, [&](const std::int32_t* row) {
       const auto [least, most] = std::minmax_element(row, row + codewords_);
       range = std::max(range, static_cast<double>(*most) - *least);

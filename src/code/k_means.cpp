@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "code/nearest_centroids.hpp"
 #include "core/random.hpp"
 #include "core/tasks.hpp"
 
@@ -37,13 +38,11 @@ std::vector<std::int64_t> draw_rows(std::int64_t rows, std::int64_t count, std::
 }
 
 void assign(const FloatRows& rows, int centroids, KMeans& state, const CodeWork& work) {
-  const Neighbors found =
-      nearest_of(rows, {state.centroids.data(), centroids, rows.cols, rows.cols}, work);
-  state.nearest.resize(found.ids.size());
-  for (std::size_t i = 0; i < found.ids.size(); ++i) {
-    state.nearest[i] = static_cast<std::uint8_t>(found.ids[i]);
-  }
-  state.distances = found.keys;
+  state.nearest.resize(at(rows.count));
+  state.distances.resize(at(rows.count));
+  const NearestCentroids nearest({state.centroids.data(), centroids, rows.cols, rows.cols},
+                                 work.kernels);
+  find_nearest(rows, nearest, state.nearest.data(), 1, state.distances.data(), work);
 }
 
 void become_means(const FloatRows& rows, int centroids, KMeans& state, const CodeWork& work) {

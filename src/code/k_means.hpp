@@ -25,7 +25,8 @@ void assign(const FloatRows& rows, int centroids, KMeans& state, const CodeWork&
 // its own, each such row once.
 void become_means(const FloatRows& rows, int centroids, KMeans& state, const CodeWork& work);
 
-// At most 256 centroids, at least as many rows. Assignments are those of the centroids returned.
+// As many centroids as a codebook has codewords for the kernels, at least as many rows. Assignments
+// are those of the centroids returned.
 KMeans k_means(const FloatRows& rows, int centroids, int iterations, std::uint64_t seed,
                std::uint64_t stream, const CodeWork& work);
 

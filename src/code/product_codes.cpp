@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "code/k_means.hpp"
+#include "code/nearest_centroids.hpp"
 #include "code/procrustes.hpp"
 #include "core/checked.hpp"
 #include "core/tasks.hpp"
@@ -114,13 +115,9 @@ void find_product_codes(const FloatRows& rows, const Codebooks& codebooks, std::
                         const CodeWork& work) {
   for (int k = 0; k < codebooks.count; ++k) {
     const auto [first, width] = part_of(k, codebooks);
-    const FloatRows centroids{codebooks.word(k, 0) + first, codebooks.codewords, width,
-                              codebooks.cols};
-    const Neighbors found = nearest_of(rows.columns(first, width), centroids, work);
-    for (std::int64_t row = 0; row < rows.count; ++row) {
-      codes[row * codebooks.count + k] =
-          static_cast<std::uint8_t>(found.ids[static_cast<std::size_t>(row)]);
-    }
+    const NearestCentroids nearest(
+        {codebooks.word(k, 0) + first, codebooks.codewords, width, codebooks.cols}, work.kernels);
+    find_nearest(rows.columns(first, width), nearest, codes + k, codebooks.count, nullptr, work);
   }
 }
 

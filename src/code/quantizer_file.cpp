@@ -74,7 +74,11 @@ class QuantizerFile {
            "{}: is of format version {}, and this is read up to {}: open it with a newer Nearfield",
            file_.path(), version, kQuantizerVersion);
     }
-    Context context;
+  }
+
+  // Last: what the numbers say is refused in their words, not as a wrong sum.
+  void check_sums() const {
+    const Context context;
     Monitor monitor(context, 1);
     file_.verify(monitor);
   }
@@ -195,8 +199,10 @@ std::shared_ptr<Quantizer::State> read_quantizer(const std::string& path) {
   state->seed = file.number<std::uint64_t>("seed");
   state->coding = file.codebooks(state->options);
   state->errors = file.errors();
-  if (state->options.kind == QuantizerKind::opq)
+  if (state->options.kind == QuantizerKind::opq) {
     state->rotation = file.rotation(state->coding.cols);
+  }
+  file.check_sums();
   return state;
 }
 
@@ -241,6 +247,7 @@ std::optional<LsqCheckpoint> read_checkpoint(const std::string& path,
     file.reject("says that {} of {} iterations are done", checkpoint.errors.size(),
                 options.iterations);
   }
+  file.check_sums();
   return checkpoint;
 }
 

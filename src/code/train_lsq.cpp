@@ -6,6 +6,7 @@
 
 #include "code/codebook_update.hpp"
 #include "code/icm_tables.hpp"
+#include "code/nearest_centroids.hpp"
 #include "core/random.hpp"
 #include "core/tasks.hpp"
 
@@ -72,12 +73,11 @@ void find_lsq_codes(const FloatRows& rows, const Codebooks& codebooks, const Loc
     return search_codes(tables, work.kernels, search, rows.values, rows.count, start, codes, costs,
                         work.threads, work.monitor);
   }
-  const Neighbors found =
-      nearest_of(rows, {codebooks.values.data(), codebooks.codewords, rows.cols, rows.cols}, work);
-  for (std::int64_t i = 0; i < rows.count; ++i) {
-    codes[i] = static_cast<std::uint8_t>(found.ids[static_cast<std::size_t>(i)]);
-    if (costs != nullptr) costs[i] = static_cast<float>(found.keys[static_cast<std::size_t>(i)]);
-  }
+  std::vector<double> distances(static_cast<std::size_t>(costs != nullptr ? rows.count : 0));
+  const NearestCentroids nearest(
+      {codebooks.values.data(), codebooks.codewords, rows.cols, rows.cols}, work.kernels);
+  find_nearest(rows, nearest, codes, 1, costs != nullptr ? distances.data() : nullptr, work);
+  for (std::size_t i = 0; i < distances.size(); ++i) costs[i] = static_cast<float>(distances[i]);
   work.monitor.advance(rows.count);
 }
 

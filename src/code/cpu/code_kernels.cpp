@@ -102,19 +102,50 @@ HWY_INLINE void store_above(D d, Values least, const float* values, std::uint16_
   }
 }
 
-template <std::int64_t kCodewords>
-void unaries(const std::int32_t* products, const float* norms, float scale, std::uint16_t* out) {
-  const hn::CappedTag<float, kCodewords> d;
-  const hn::Rebind<std::int32_t, decltype(d)> integers;
-  HWY_ALIGN float values[kCodewords];
+// values[b] = norms[b] - scale * products[b]; answers the smallest of each lane.
+template <std::int64_t kCodewords, class D>
+HWY_INLINE hn::Vec<D> subtract_scaled(D d, const std::int32_t* products, const float* norms,
+                                      float scale, float* values) {
+  const hn::Rebind<std::int32_t, D> integers;
   auto least = hn::Set(d, 0x1p126F);
-  for (std::int64_t b = 0; b < kCodewords; b += kLanesOf<decltype(d)>) {
+  for (std::int64_t b = 0; b < kCodewords; b += kLanesOf<D>) {
     const auto product = hn::ConvertTo(d, hn::LoadU(integers, products + b));
     const auto value = hn::Sub(hn::LoadU(d, norms + b), hn::Mul(product, hn::Set(d, scale)));
     least = hn::Min(least, value);
     hn::StoreU(value, d, values + b);
   }
+  return least;
+}
+
+template <std::int64_t kCodewords>
+void unaries(const std::int32_t* products, const float* norms, float scale, std::uint16_t* out) {
+  const hn::CappedTag<float, kCodewords> d;
+  HWY_ALIGN float values[kCodewords];
+  const auto least = subtract_scaled<kCodewords>(d, products, norms, scale, values);
   store_above<kCodewords>(d, least, values, out);
+}
+
+template <std::int64_t kCodewords>
+int close_codewords(const std::int32_t* products, const float* norms, float scale,
+                    const CloseTest& test, std::uint8_t* out) {
+  const hn::CappedTag<float, kCodewords> d;
+  HWY_ALIGN float values[kCodewords];
+  const auto least = subtract_scaled<kCodewords>(d, products, norms, scale, values);
+  const double smallest = hn::GetLane(hn::MinOfLanes(d, least));
+  const double nearest = test.base + smallest;
+  const double farthest = (nearest > 0 ? __builtin_sqrt(nearest) : 0) + test.apart;
+  // Rounded to a float, and one part in a million more, which is more than rounding takes.
+  const double most = farthest * farthest - test.base + test.slack;
+  const auto limit = hn::Set(d, static_cast<float>(most + (most < 0 ? -most : most) * 1e-6));
+  int found = 0;
+  for (std::int64_t b = 0; b < kCodewords; b += kLanesOf<decltype(d)>) {
+    if (hn::AllFalse(d, hn::Le(hn::LoadU(d, values + b), limit))) continue;
+    for (std::int64_t lane = b; lane < b + kLanesOf<decltype(d)>; ++lane) {
+      out[found] = static_cast<std::uint8_t>(lane);
+      found += values[lane] <= hn::GetLane(limit);
+    }
+  }
+  return found;
 }
 
 template <std::int64_t kCodewords>
@@ -329,9 +360,10 @@ void subtract_products(double* c, std::int64_t c_stride, std::int64_t rows, std:
 }
 
 template <std::int64_t kCodewords>
-constexpr CodeKernels kCodes{
-    products<kCodewords>, unaries<kCodewords>, pair_row<kCodewords>, icm_step<kCodewords>, cost,
-    subtract_products};
+constexpr CodeKernels kCodes{products<kCodewords>, unaries<kCodewords>,
+                             pair_row<kCodewords>, close_codewords<kCodewords>,
+                             icm_step<kCodewords>, cost,
+                             subtract_products};
 
 constexpr CodeKernels kCodesOf4Bits = kCodes<16>;
 constexpr CodeKernels kCodesOf8Bits = kCodes<256>;

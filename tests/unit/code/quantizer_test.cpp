@@ -32,6 +32,7 @@ QuantizerOptions small(QuantizerKind kind, int codebooks = 4, int bits = 4) {
   options.iterations = 4;
   options.rounds = 4;
   options.train_rounds = 2;
+  options.relaxation = Relaxation::none;
   options.beam = 4;
   return options;
 }
@@ -348,16 +349,25 @@ TEST(Quantizer, OpqsRotationIsOne) {
 }
 
 TEST(KMeans, ACentroidWithoutRowsTakesTheFarthestRow) {
-  const std::vector<float> rows{0, 0, 0, 10, 20};
+  std::vector<float> rows(20);
+  rows[4] = 10;
+  rows[5] = 20;
+  rows[19] = 30;
   const Context context;
   Monitor monitor(context, 1);
   const CodeWork work{code_kernels(default_isa(), 16), context, 1, monitor};
-  const FloatRows line{rows.data(), 5, 1, 1};
+  const FloatRows line{rows.data(), 20, 1, 1};
   KMeans state;
-  state.centroids = {0, 1000, 2000};
-  assign(line, 3, state, work);
-  become_means(line, 3, state, work);
-  EXPECT_EQ(state.centroids, (std::vector<float>{6, 20, 10}));
+  state.centroids.assign(16, 1000);
+  state.centroids[2] = 0;
+  assign(line, 16, state, work);
+  become_means(line, 16, state, work);
+  std::vector<float> expected(16);
+  expected[0] = 30;
+  expected[1] = 20;
+  expected[2] = 3;
+  expected[3] = 10;
+  EXPECT_EQ(state.centroids, expected);
 }
 
 TEST(Quantizer, FilesHoldAllOfIt) {

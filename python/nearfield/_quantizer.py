@@ -1,0 +1,178 @@
+"""Vectors as codes of a few bytes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from nearfield import _core
+from nearfield._arguments import MOST_INT32, file_name, flag, integer, text
+from nearfield._copies import Copies
+from nearfield._errors import InvalidArgumentError
+from nearfield._rows import RowsLike, take_vectors
+from nearfield._run import Progress, running
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+
+class Quantizer:
+    """Codebooks, trained on vectors: a vector becomes one codeword of each, their sum.
+
+    >>> import numpy as np
+    >>> import nearfield as nf
+    >>> learn = np.random.default_rng(0).normal(size=(1000, 8)).astype(np.float32)
+    >>> quantizer = nf.Quantizer.train(learn, kind="lsq", codebooks=4, bits=4)
+    >>> codes = quantizer.encode(learn)
+    >>> codes.shape, codes.dtype
+    ((1000, 2), dtype('uint8'))
+    >>> quantizer.decode(codes).shape
+    (1000, 8)
+
+    It never changes, and any number of threads may use it. docs/codes.md says which kind to take.
+    """
+
+    def __init__(self, core: _core.Quantizer | None = None) -> None:
+        if core is None:
+            raise TypeError("a quantizer is made by Quantizer.train or Quantizer.open")
+        self._core = core
+
+    @classmethod
+    def train(
+        cls,
+        vectors: RowsLike,
+        *,
+        kind: str = "lsq",
+        codebooks: int = 8,
+        bits: int = 8,
+        iterations: int = 25,
+        beam: int = 8,
+        rounds: int = 16,
+        train_rounds: int = 8,
+        perturbed: int = 4,
+        sweeps: int = 4,
+        random_order: bool = False,
+        relaxation: str = "codebooks",
+        seed: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        copy: bool = True,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+        isa: str | None = None,
+    ) -> Self:
+        """Trains codebooks. The same vectors, options and seed give the same bits everywhere.
+
+        kind: "pq", "opq", "rq" or "lsq".
+        codebooks, bits: a vector takes codebooks * bits / 8 bytes, rounded up; bits is 4 or 8.
+        iterations: of training.
+        beam: of "rq": sums that are kept from codebook to codebook.
+        rounds, train_rounds, perturbed, sweeps, random_order: of the local search of "lsq".
+        relaxation: of "lsq": noise on "codebooks", on "rows", or "none".
+        checkpoint: of "lsq": a file that is written after each iteration, and gone on from if it
+            is there.
+
+        The other arguments are those of `knn`.
+        """
+        options: dict[str, Any] = {
+            "kind": text("kind", kind),
+            "codebooks": integer("codebooks", codebooks, MOST_INT32),
+            "bits": integer("bits", bits, MOST_INT32),
+            "iterations": integer("iterations", iterations, MOST_INT32),
+            "beam": integer("beam", beam, MOST_INT32),
+            "rounds": integer("rounds", rounds, MOST_INT32),
+            "train_rounds": integer("train_rounds", train_rounds, MOST_INT32),
+            "perturbed": integer("perturbed", perturbed, MOST_INT32),
+            "sweeps": integer("sweeps", sweeps, MOST_INT32),
+            "random_order": flag("random_order", random_order),
+            "relaxation": text("relaxation", relaxation),
+        }
+        number = integer("seed", seed)
+        if number < 0:
+            raise InvalidArgumentError(f"seed is {number}, expected at least 0")
+        path = b"" if checkpoint is None else file_name("checkpoint", checkpoint)
+        copies = Copies(copy, memory_limit)
+        rows = take_vectors("vectors", vectors, copies)
+        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+            return cls(_core.Quantizer.train(rows, options, number, path, run))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """One that was saved."""
+        return cls(_core.Quantizer.open(file_name("path", path)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it to a file, whole or not at all."""
+        self._core.save(file_name("path", path))
+
+    def encode(
+        self,
+        vectors: RowsLike,
+        *,
+        copy: bool = True,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+        isa: str | None = None,
+    ) -> NDArray[np.uint8]:
+        """The code of each vector, `code_bytes` of uint8: what it is hangs on its values alone.
+
+        Codes of 4 bits are two to a byte, the first in the lower half.
+        """
+        copies = Copies(copy, memory_limit)
+        rows = take_vectors("vectors", vectors, copies)
+        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+            return self._core.encode(rows, run)
+
+    def decode(
+        self, codes: RowsLike, *, copy: bool = True, threads: int = 0
+    ) -> NDArray[np.float32]:
+        """What codes stand for: the sums of their codewords."""
+        copies = Copies(copy)
+        rows = take_vectors("codes", codes, copies)
+        with running(copies, threads=threads) as run:
+            return self._core.decode(rows, run)
+
+    def squared_errors(
+        self, vectors: RowsLike, codes: RowsLike, *, copy: bool = True, threads: int = 0
+    ) -> NDArray[np.float64]:
+        """Of each vector the squared distance from what its code stands for."""
+        copies = Copies(copy)
+        rows = take_vectors("vectors", vectors, copies)
+        given = take_vectors("codes", codes, copies)
+        with running(copies, threads=threads) as run:
+            return self._core.squared_errors(rows, given, run)
+
+    @property
+    def codebooks(self) -> NDArray[np.float32]:
+        """A copy: codebooks x codewords x dim."""
+        return self._core.codebooks()
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """The mean squared error of the vectors trained on, after each iteration."""
+        return self._core.errors()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `train` was given."""
+        return {**self._core.options(), "seed": self._core.seed()}
+
+    @property
+    def dim(self) -> int:
+        return self._core.cols()
+
+    @property
+    def code_bytes(self) -> int:
+        return self._core.code_bytes()
+
+    def __repr__(self) -> str:
+        options = self.options
+        return (
+            f"<nearfield.Quantizer {options['kind']}: {options['codebooks']} codebooks of "
+            f"{options['bits']} bits, dim={self.dim}>"
+        )

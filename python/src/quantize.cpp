@@ -1,0 +1,126 @@
+// Vectors as codes.
+#include <nearfield/quantize.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "bindings.hpp"
+#include "results.hpp"
+#include "rows.hpp"
+#include "run.hpp"
+
+namespace nearfield::python {
+namespace {
+
+QuantizerOptions options_of(const nb::dict& given) {
+  const auto number = [&](const char* name) { return nb::cast<int>(given[name]); };
+  QuantizerOptions options;
+  options.kind = parse_quantizer_kind(nb::cast<std::string>(given["kind"]));
+  options.codebooks = number("codebooks");
+  options.bits = number("bits");
+  options.iterations = number("iterations");
+  options.beam = number("beam");
+  options.rounds = number("rounds");
+  options.train_rounds = number("train_rounds");
+  options.perturbed = number("perturbed");
+  options.sweeps = number("sweeps");
+  options.random_order = nb::cast<bool>(given["random_order"]);
+  options.relaxation = parse_relaxation(nb::cast<std::string>(given["relaxation"]));
+  return options;
+}
+
+nb::dict to_python(const QuantizerOptions& options) {
+  nb::dict fields;
+  fields["kind"] = to_string(options.kind);
+  fields["codebooks"] = options.codebooks;
+  fields["bits"] = options.bits;
+  fields["iterations"] = options.iterations;
+  fields["beam"] = options.beam;
+  fields["rounds"] = options.rounds;
+  fields["train_rounds"] = options.train_rounds;
+  fields["perturbed"] = options.perturbed;
+  fields["sweeps"] = options.sweeps;
+  fields["random_order"] = options.random_order;
+  fields["relaxation"] = to_string(options.relaxation);
+  return fields;
+}
+
+Quantizer train(const Rows& rows, const nb::dict& given, std::uint64_t seed,
+                const nb::bytes& checkpoint, const Run& run) {
+  const MatrixView view = rows.source().in_memory().value();
+  const QuantizerOptions options = options_of(given);
+  TrainOptions training;
+  training.checkpoint = text(checkpoint);
+  return run_call(run, [&](Context context) {
+    context.seed = seed;
+    return Quantizer::train(view, options, context, training);
+  });
+}
+
+nb::object encode(const Quantizer& quantizer, const Rows& rows, const Run& run) {
+  const MatrixView view = rows.source().in_memory().value();
+  return take(
+      run_call(run, [&](const Context& context) { return quantizer.encode(view, context); }));
+}
+
+nb::object decode(const Quantizer& quantizer, const Rows& codes, const Run& run) {
+  const MatrixView view = codes.source().in_memory().value();
+  return take(
+      run_call(run, [&](const Context& context) { return quantizer.decode(view, context); }));
+}
+
+nb::object squared_errors(const Quantizer& quantizer, const Rows& rows, const Rows& codes,
+                          const Run& run) {
+  const MatrixView row_view = rows.source().in_memory().value();
+  const MatrixView code_view = codes.source().in_memory().value();
+  return take(run_call(run, [&](const Context& context) {
+    return quantizer.squared_errors(row_view, code_view, context);
+  }));
+}
+
+nb::object codebooks(const Quantizer& quantizer) {
+  const MatrixView view = quantizer.codebooks();
+  const auto* const values = reinterpret_cast<const float*>(view.row(0));
+  const std::int64_t m = quantizer.options().codebooks;
+  return take(std::vector<float>(values, values + view.rows() * view.cols()),
+              {m, view.rows() / m, view.cols()});
+}
+
+}  // namespace
+
+void bind_quantize(nb::module_& module) {
+  nb::class_<Quantizer>(module, "Quantizer")
+      .def_static("train", train)
+      .def_static("open",
+                  [](const nb::bytes& path) {
+                    const std::string name = text(path);
+                    const nb::gil_scoped_release released;
+                    return Quantizer::open(name);
+                  })
+      .def("save",
+           [](const Quantizer& quantizer, const nb::bytes& path) {
+             const std::string name = text(path);
+             const nb::gil_scoped_release released;
+             quantizer.save(name);
+           })
+      .def("encode", encode)
+      .def("decode", decode)
+      .def("squared_errors", squared_errors)
+      .def("codebooks", codebooks)
+      .def("options", [](const Quantizer& quantizer) { return to_python(quantizer.options()); })
+      .def("seed", &Quantizer::seed)
+      .def("cols", &Quantizer::cols)
+      .def("code_bytes", &Quantizer::code_bytes)
+      .def("errors", [](const Quantizer& quantizer) {
+        const auto errors = quantizer.errors();
+        return take(std::vector<double>(errors.begin(), errors.end()));
+      });
+}
+
+}  // namespace nearfield::python

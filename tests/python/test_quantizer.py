@@ -1,0 +1,95 @@
+"""Vectors as codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import nearfield as nf
+
+KINDS = ["pq", "opq", "rq", "lsq"]
+SMALL: dict[str, Any] = {"codebooks": 4, "bits": 4, "iterations": 3, "rounds": 4, "train_rounds": 2}
+
+
+@pytest.fixture(scope="module")
+def vectors() -> NDArray[np.float32]:
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(10, 12)) * 5
+    return (centres[rng.integers(10, size=500)] + rng.normal(size=(500, 12))).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_decoded_codes_are_sums_of_codewords(vectors: NDArray[np.float32], kind: str) -> None:
+    quantizer = nf.Quantizer.train(vectors, kind=kind, **SMALL)
+    codes = quantizer.encode(vectors)
+    assert codes.shape == (500, quantizer.code_bytes) == (500, 2)
+    books = quantizer.codebooks
+    assert books.shape == (4, 16, 12)
+    unpacked = np.stack([codes[:, 0] & 15, codes[:, 0] >> 4, codes[:, 1] & 15, codes[:, 1] >> 4])
+    expected = sum(books[k][unpacked[k]] for k in range(4))
+    np.testing.assert_allclose(quantizer.decode(codes), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        quantizer.squared_errors(vectors, codes),
+        ((vectors - expected) ** 2).sum(1),
+        rtol=1e-3,
+        atol=1e-4,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_and_opened(vectors: NDArray[np.float32], kind: str, tmp_path: Path) -> None:
+    quantizer = nf.Quantizer.train(vectors, kind=kind, seed=3, **SMALL)
+    quantizer.save(tmp_path / "quantizer.safetensors")
+    opened = nf.Quantizer.open(tmp_path / "quantizer.safetensors")
+    assert opened.options == quantizer.options
+    assert opened.options["seed"] == 3
+    np.testing.assert_array_equal(opened.errors, quantizer.errors)
+    np.testing.assert_array_equal(opened.encode(vectors), quantizer.encode(vectors))
+
+
+def test_codes_hang_on_values_alone(vectors: NDArray[np.float32]) -> None:
+    quantizer = nf.Quantizer.train(vectors, **SMALL)
+    codes = quantizer.encode(vectors, threads=1)
+    np.testing.assert_array_equal(quantizer.encode(vectors[::-1].copy(), threads=3)[::-1], codes)
+    np.testing.assert_array_equal(quantizer.encode(vectors[7:8]), codes[7:8])
+
+
+def test_goes_on_from_a_checkpoint(vectors: NDArray[np.float32], tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    first = nf.Quantizer.train(vectors, checkpoint=path, **SMALL)
+    assert path.exists()
+    again = nf.Quantizer.train(vectors, checkpoint=path, **SMALL)
+    np.testing.assert_array_equal(again.codebooks, first.codebooks)
+    with pytest.raises(nf.InvalidArgumentError, match="seed"):
+        nf.Quantizer.train(vectors, checkpoint=path, seed=1, **SMALL)
+
+
+def test_errors_name_what_is_wrong(vectors: NDArray[np.float32]) -> None:
+    with pytest.raises(nf.InvalidArgumentError, match="pq, opq, rq, lsq"):
+        nf.Quantizer.train(vectors, kind="aq")
+    with pytest.raises(nf.InvalidArgumentError, match="bits is 5"):
+        nf.Quantizer.train(vectors, bits=5)
+    with pytest.raises(nf.InvalidArgumentError, match="seed is -1"):
+        nf.Quantizer.train(vectors, seed=-1)
+    with pytest.raises(TypeError, match="train or"):
+        nf.Quantizer()
+    quantizer = nf.Quantizer.train(vectors, **SMALL)
+    with pytest.raises(nf.InvalidArgumentError, match="12 columns"):
+        quantizer.encode(vectors[:, :5].copy())
+    wrong = vectors.copy()
+    wrong[3, 2] = np.nan
+    with pytest.raises(nf.NotFiniteError, match="row 3"):
+        quantizer.encode(wrong)
+    with pytest.raises(nf.MemoryLimitError):
+        quantizer.encode(vectors, memory_limit=1000)
+
+
+def test_says_what_it_is(vectors: NDArray[np.float32]) -> None:
+    quantizer = nf.Quantizer.train(vectors, kind="pq", **SMALL)
+    assert repr(quantizer) == "<nearfield.Quantizer pq: 4 codebooks of 4 bits, dim=12>"
+    assert quantizer.dim == 12
+    assert len(quantizer.errors) == 1
