@@ -93,3 +93,21 @@ def test_says_what_it_is(vectors: NDArray[np.float32]) -> None:
     assert repr(quantizer) == "<nearfield.Quantizer pq: 4 codebooks of 4 bits, dim=12>"
     assert quantizer.dim == 12
     assert len(quantizer.errors) == 1
+
+
+GOLDEN = Path(__file__).parent / "golden_quantizers"
+GOLDEN_CODES = {
+    "pq": [[255, 0], [205, 0], [0, 10], [15, 1], [155, 9], [171, 2]],
+    "opq": [[255, 0], [205, 0], [0, 10], [15, 1], [155, 2], [171, 2]],
+    "rq": [[253, 0], [88, 5], [140, 2], [15, 1], [121, 2], [147, 2]],
+    "lsq": [[122, 14], [58, 2], [251, 3], [175, 0], [5, 11], [251, 14]],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_of_earlier_versions_code_as_they_did(kind: str) -> None:
+    """Codes that are stored must not change their meaning, nor vectors their codes."""
+    quantizer = nf.Quantizer.open(GOLDEN / f"v1-{kind}.safetensors")
+    numbers = np.arange(6 * 5)
+    vectors = ((numbers * 37 % 101) * (numbers % 7 + 1) % 50).astype(np.float32).reshape(6, 5)
+    np.testing.assert_array_equal(quantizer.encode(vectors), GOLDEN_CODES[kind])
