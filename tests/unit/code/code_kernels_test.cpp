@@ -83,6 +83,31 @@ TEST(CodeKernels, UnariesBeginAtZeroAndStopAtTheLimit) {
   });
 }
 
+TEST(CodeKernels, CloseCodewordsAreThoseNearTheNearest) {
+  for_each_code_kernel([](const CodeKernels& kernels, int words) {
+    std::vector<std::int32_t> products(static_cast<std::size_t>(words));
+    std::vector<float> norms(products.size());
+    Random random(4);
+    for (auto& product : products) product = static_cast<std::int32_t>(random.below(1000));
+    for (auto& norm : norms) norm = static_cast<float>(random.below(3000));
+    for (const double apart : {0.0, 1.0, 5.0, 1000.0}) {
+      const CloseTest test{.base = 5000, .apart = apart, .slack = 0.5};
+      std::vector<std::uint8_t> out(products.size());
+      const int found = kernels.close_codewords(products.data(), norms.data(), 2, test, out.data());
+      double least = HUGE_VAL;
+      const auto square = [&](std::size_t b) { return 5000.0 + norms[b] - 2.0 * products[b]; };
+      for (std::size_t b = 0; b < out.size(); ++b) least = std::min(least, square(b));
+      const double limit = std::pow(std::sqrt(least) + apart, 2) + test.slack;
+      std::vector<std::uint8_t> expected;
+      for (std::size_t b = 0; b < out.size(); ++b) {
+        if (square(b) <= limit) expected.push_back(static_cast<std::uint8_t>(b));
+      }
+      out.resize(static_cast<std::size_t>(found));
+      EXPECT_EQ(out, expected) << apart;
+    }
+  });
+}
+
 struct IcmCase {
   int codebooks;
   int words;
@@ -122,7 +147,7 @@ struct IcmCase {
 
 TEST(CodeKernels, AStepOfIcmTakesTheSmallestSumAndTheFirstOfEqualOnes) {
   for_each_code_kernel([](const CodeKernels& kernels, int words) {
-    for (const int m : {2, 7, 64}) {
+    for (const int m : {2, 7, words == 16 ? 64 : 12}) {
       for (const int target : {0, m / 2, m - 1}) {
         // Few values: many ties.
         IcmCase before(m, words, target, 19, 6, static_cast<std::uint64_t>(m + target));
