@@ -124,6 +124,14 @@ def test_bytes_that_are_no_manifest(data: bytes) -> None:
         decode(data, "it")
 
 
+def test_a_manifest_that_is_too_large(tmp_path: Path) -> None:
+    cluster.build(tmp_path, vectors(50), shards=2)
+    with open(tmp_path / manifest_name(1), "r+b") as file:
+        file.truncate(1 << 40)  # without a byte of it on the disk
+    with pytest.raises(nf.CorruptFileError, match="has 1099511627776 bytes, at most 67108864"):
+        cluster.open(tmp_path)
+
+
 def test_a_segment_of_another_index(tmp_path: Path) -> None:
     cluster.build(tmp_path / "a", vectors(50), shards=1)
     cluster.build(tmp_path / "b", vectors(50), shards=1, metric="l1")

@@ -21,11 +21,15 @@ imports neither.
     array([[3, 2]])
 
 An index in a folder or bucket: `build`, `append`, `upsert`, `delete`, `compact`, `clean`, `open`.
-Searched by a cluster: `deploy` starts the actors, `Router` asks them, `undeploy` ends them.
+Batch jobs, resumable: `ground_truth`, `graph`, `read_neighbors`, `read_all_neighbors`;
+`match_colmap`, `write_colmap_matches`; `dedup`, `read_first_of`.
 """
 
 from nearfield.cluster._answers import Near, Nearest
+from nearfield.cluster._colmap import match_colmap, write_colmap_matches
+from nearfield.cluster._duplicates import dedup, read_first_of
 from nearfield.cluster._errors import BusyError, ConflictError, LostShardError, NoIndexError
+from nearfield.cluster._jobs import graph, ground_truth, read_all_neighbors, read_neighbors
 from nearfield.cluster._manifest import Manifest, Segment, Spec, Tombstones
 from nearfield.cluster._opened import ShardedIndex
 from nearfield.cluster._opened import open_index as open  # noqa: A004  # as nearfield.Index.open
@@ -47,7 +51,15 @@ __all__ = [
     "build",
     "clean",
     "compact",
+    "dedup",
     "delete",
+    "graph",
+    "ground_truth",
+    "match_colmap",
     "open",
+    "read_all_neighbors",
+    "read_first_of",
+    "read_neighbors",
     "upsert",
+    "write_colmap_matches",
 ]

@@ -20,7 +20,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import from_url
 
 from nearfield import CorruptFileError, FileError
-from nearfield.cluster._store import Listed, Store, _at_most, check_file
+from nearfield.cluster._store import Listed, Store, check_file, check_size
 
 SCHEMES = ("s3", "gs", "az")
 
@@ -54,8 +54,7 @@ class Bucket(Store):
     def read(self, name: str, most_bytes: int) -> bytes:
         try:
             found = obstore.get(self._bucket, name)
-            if found.meta["size"] > most_bytes:
-                return _at_most(b" " * (most_bytes + 1), most_bytes, f"{self.url}/{name}")
+            check_size(found.meta["size"], most_bytes, f"{self.url}/{name}")
             return bytes(found.bytes())
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{self.url}/{name}") from error
@@ -72,7 +71,7 @@ class Bucket(Store):
         self._download(name, kept, size, sha256)
         return kept
 
-    def list(self, folder: str, after: str = "") -> list[Listed]:
+    def files(self, folder: str, after: str = "") -> list[Listed]:
         offset = after or None
         try:
             pages = obstore.list(self._bucket, prefix=folder, offset=offset)

@@ -131,7 +131,7 @@ def manifest_name(epoch: int) -> str:
 
 def latest_epoch(store: Store, at_least: int = 0) -> int:
     """The newest epoch, 0 if there is none. `at_least` is one that is known to be there."""
-    found = store.list(FOLDER, after=manifest_name(at_least) if at_least else "")
+    found = store.files(FOLDER, after=manifest_name(at_least) if at_least else "")
     names = [listed.name for listed in found]
     for name in reversed(names):
         if re.fullmatch(rf"{FOLDER}/\d{{20}}\.json", name):

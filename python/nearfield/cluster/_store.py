@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from nearfield import CorruptFileError, FileError, InvalidArgumentError
 
 READ_BYTES = 1 << 20
+DRAFT = ".draft-"  # what names of files begin with that are not whole yet
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,12 @@ class Store(ABC):
         """A file on this machine with these bytes, to be mapped: checked, or an error."""
 
     @abstractmethod
-    def list(self, folder: str, after: str = "") -> list[Listed]:
+    def files(self, folder: str, after: str = "") -> list[Listed]:
         """The files of a folder in the order of their names; those after one, if it is given."""
+
+    def drafts(self, folder: str) -> list[Listed]:
+        """What writers that were killed have left there; of buckets that is the store's matter."""
+        return []
 
     @abstractmethod
     def remove(self, name: str) -> None:
@@ -91,23 +96,27 @@ class Folder(Store):
 
     def read(self, name: str, most_bytes: int) -> bytes:
         with open(self._root / name, "rb") as file:
-            return _at_most(file.read(most_bytes + 1), most_bytes, f"{self.url}/{name}")
+            check_size(os.fstat(file.fileno()).st_size, most_bytes, f"{self.url}/{name}")
+            return file.read()
 
     def local(self, name: str, size: int, sha256: str) -> Path:
         path = self._root / name
         check_file(path, size, sha256)
         return path
 
-    def list(self, folder: str, after: str = "") -> list[Listed]:
-        try:
-            with os.scandir(self._root / folder) as entries:
-                found = [
-                    Listed(f"{folder}/{entry.name}", entry.stat().st_mtime)
-                    for entry in entries
-                    if f"{folder}/{entry.name}" > after and not entry.name.startswith(".")
-                ]
-        except FileNotFoundError:
-            return []
+    def files(self, folder: str, after: str = "") -> list[Listed]:
+        files = (file for file in self._all_files(folder) if not _is_draft(file.name))
+        return [file for file in files if file.name > after]
+
+    def drafts(self, folder: str) -> list[Listed]:
+        return [file for file in self._all_files(folder) if _is_draft(file.name)]
+
+    def _all_files(self, folder: str) -> list[Listed]:
+        found = []
+        with suppress(FileNotFoundError), os.scandir(self._root / folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # a draft that was just renamed
+                    found.append(Listed(f"{folder}/{entry.name}", entry.stat().st_mtime))
         return sorted(found, key=lambda listed: listed.name)
 
     def remove(self, name: str) -> None:
@@ -171,16 +180,19 @@ def sum_file(path: Path) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def _at_most(data: bytes, most_bytes: int, name: str) -> bytes:
-    if len(data) > most_bytes:
-        raise CorruptFileError(f"{name}: has more than {most_bytes} bytes, the most that is read")
-    return data
+def _is_draft(name: str) -> bool:
+    return name.rpartition("/")[2].startswith(DRAFT)
+
+
+def check_size(size: int, most_bytes: int, name: str) -> None:
+    if size > most_bytes:
+        raise CorruptFileError(f"{name}: has {size} bytes, at most {most_bytes} are read")
 
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
     """A name for a draft in the same folder; what is left of it is removed."""
-    handle, name = tempfile.mkstemp(prefix=".draft-", dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=DRAFT, dir=target.parent)
     os.close(handle)
     os.chmod(name, 0o644)  # as files of `save`; the folder says who may read
     try:

@@ -86,7 +86,7 @@ def _result_of(ray: Any, task: Any) -> Any:
         return ray.get(task)
     except ray.exceptions.RayTaskError as error:
         # The error of the library, not one of Ray around it.
-        raise error.cause from error
+        raise error.cause or error from error
 
 
 @contextmanager

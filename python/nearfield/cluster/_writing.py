@@ -23,6 +23,7 @@ from nearfield._run import Progress
 from nearfield.cluster._errors import ConflictError, NoIndexError
 from nearfield.cluster._manifest import (
     DATA,
+    FOLDER,
     MOST_SHARDS,
     Manifest,
     Segment,
@@ -203,7 +204,8 @@ def clean(url: Url, *, keep: int = 2, older_than: float = DAY) -> int:
     if newest == 0:
         raise NoIndexError(f"{store.url}: holds no sharded index")
     # Listed first: what is committed meanwhile is newer than this list.
-    listed = [file for folder in (DATA, JOBS) for file in store.list(folder)]
+    listed = [file for folder in (DATA, JOBS) for file in store.files(folder)]
+    listed += [file for folder in (DATA, JOBS, FOLDER) for file in store.drafts(folder)]
     newest = latest_epoch(store, newest)
     needed: set[str] = set()
     for epoch in range(max(1, newest - count + 1), newest + 1):
@@ -369,7 +371,7 @@ def _job(name: str, *what: object) -> str:
 
 
 def _remove_job(store: Store, job: str) -> None:
-    for file in store.list(JOBS, after=job):
+    for file in store.files(JOBS, after=job):
         if file.name.startswith(job):
             store.remove(file.name)
 

@@ -1,0 +1,92 @@
+"""Matches of the images of a COLMAP database: those of the command line, to the byte."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfield as nf
+from nearfield import cluster
+
+TABLES = """
+CREATE TABLE images(image_id INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE);
+CREATE TABLE matches(pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL,
+                     cols INTEGER NOT NULL, data BLOB);
+CREATE TABLE two_view_geometries(pair_id INTEGER PRIMARY KEY NOT NULL);
+CREATE TABLE descriptors(image_id INTEGER PRIMARY KEY NOT NULL, type INTEGER NOT NULL,
+                         rows INTEGER NOT NULL, cols INTEGER NOT NULL, data BLOB);
+PRAGMA user_version = 4020100;
+"""
+IDS = (2, 3, 5, 9, 11)  # names go the other way
+DIMS = 16
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(5)
+    scene = draw.random((60, DIMS)) ** 4
+    path = tmp_path / "d.db"
+    with closing(sqlite3.connect(path)) as opened:
+        opened.executescript(TABLES)
+        for place, image in enumerate(IDS):
+            seen = scene[draw.permutation(60)[:40]] + draw.normal(0, 0.005, (40, DIMS))
+            rows = 512 * seen / np.linalg.norm(seen, axis=1, keepdims=True)
+            data = np.clip(np.round(rows), 0, 255).astype(np.uint8)
+            opened.execute("INSERT INTO images VALUES(?, ?)", (image, f"{9 - place}.jpg"))
+            if image != 11:  # which has no features
+                opened.execute(
+                    "INSERT INTO descriptors VALUES(?, 0, 40, ?, ?)", (image, DIMS, data.tobytes())
+                )
+        opened.commit()
+    return path
+
+
+def matches_of(path: Path) -> list[Any]:
+    with closing(sqlite3.connect(path)) as opened:
+        return opened.execute("SELECT * FROM matches ORDER BY pair_id").fetchall()
+
+
+@pytest.mark.parametrize("tile", [1, 2, 32])
+def test_as_the_command_line(database: Path, tmp_path: Path, tile: int) -> None:
+    expected = Path(shutil.copy(database, tmp_path / "expected.db"))
+    command = [sys.executable, "-m", "nearfield", "match", "--colmap", str(expected)]
+    subprocess.run(command, check=True, capture_output=True)
+    before = database.read_bytes()
+    cluster.match_colmap(tmp_path / "job", database, tile=tile)
+    assert database.read_bytes() == before
+    assert cluster.write_colmap_matches(tmp_path / "job", database) == 10
+    assert matches_of(database) == matches_of(expected)
+    assert sum(rows for _, rows, _, _ in matches_of(database)) > 50
+    assert cluster.write_colmap_matches(tmp_path / "job", database) == 0
+
+
+def test_pairs_by_names_and_what_is_there_stays(database: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(database)) as opened:
+        opened.execute("INSERT INTO matches VALUES(?, 0, 2, NULL)", (2_147_483_647 * 2 + 3,))
+        opened.commit()
+    cluster.match_colmap(tmp_path / "job", database, ("sequential", 1))
+    assert cluster.write_colmap_matches(tmp_path / "job", database) == 3
+    found = [divmod(row[0], 2_147_483_647) for row in matches_of(database)]
+    assert found == [(2, 3), (3, 5), (5, 9), (9, 11)]
+
+
+def test_databases_that_cannot_be_matched(database: Path, tmp_path: Path) -> None:
+    with pytest.raises(nf.FileError, match="not a database of COLMAP"):
+        cluster.match_colmap(tmp_path / "a", tmp_path / "none.db")
+    for change, error, message in (
+        ("UPDATE descriptors SET type = 1", nf.UnsupportedError, "are of type 1, and only SIFT"),
+        ("UPDATE descriptors SET type = 0, rows = 41", nf.CorruptFileError, "41 rows x 16 columns"),
+    ):
+        with closing(sqlite3.connect(database)) as opened:
+            opened.execute(change)
+            opened.commit()
+        with pytest.raises(error, match=message):
+            cluster.match_colmap(tmp_path / "b", database)

@@ -1,0 +1,106 @@
+"""Batch jobs: what they make is what one call makes, however often they were ended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfield as nf
+from conftest import Place
+from material import Array, assert_same, vectors
+from nearfield import cluster
+
+QUERIES = vectors(25, seed=1)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    path = tmp_path / "base.fbin"
+    nf.write(path, vectors(300))
+    return path
+
+
+def parts_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "parts").glob("*.npz"))}
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "inner_product"])
+def test_ground_truth(place: Place, base: Path, metric: str) -> None:
+    url = place()
+    assert cluster.ground_truth(url, QUERIES, base, 5, metric, block=10) == 3
+    assert_same(cluster.read_all_neighbors(url), nf.knn(QUERIES, nf.read(base), 5, metric))
+    assert [len(part.ids) for part in cluster.read_neighbors(url)] == [10, 10, 5]
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "inner_product", "cosine"])
+@pytest.mark.parametrize("k", [1, 7, 299, 305])
+def test_graph(tmp_path: Path, base: Path, metric: str, k: int) -> None:
+    cluster.graph(tmp_path / "job", base, k, metric, block=77)
+    found = cluster.read_all_neighbors(tmp_path / "job")
+    assert_same(found, nf.graph(nf.read(base), k, metric))
+
+
+def test_graph_of_bits(tmp_path: Path) -> None:
+    packed: Array = np.random.default_rng(0).integers(0, 256, (90, 4)).astype(np.uint8)
+    path = tmp_path / "codes.npy"
+    nf.write(path, packed)
+    cluster.graph(tmp_path / "job", path, 4, "hamming", block=40, bits=30 + 2)
+    found = cluster.read_all_neighbors(tmp_path / "job")
+    assert_same(found, nf.graph(nf.bits(packed, 32), 4, "hamming"))
+
+
+def test_only_what_is_missing_is_done_again(tmp_path: Path, base: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    folder = tmp_path / "job"
+    cluster.graph(folder, base, 3, block=50)
+    before = parts_of(folder)
+    (folder / "parts" / "00000002.npz").unlink()
+    with pytest.raises(nf.FileError, match=r"00000002\.npz: is not there yet"):
+        cluster.read_all_neighbors(folder)
+    cluster.graph(folder, base, 3, block=50, progress=lambda *done: seen.append(done))
+    assert seen == [(0, 1), (1, 1)]
+    assert parts_of(folder) == before
+
+
+def test_a_place_is_for_one_job(tmp_path: Path, base: Path) -> None:
+    cluster.graph(tmp_path / "job", base, 3, block=50)
+    for changed in ({"k": 4}, {"block": 60}, {"metric": "l1"}):
+        with pytest.raises(cluster.ConflictError, match="holds another job"):
+            cluster.graph(tmp_path / "job", base, **{"k": 3, "block": 50, **changed})  # type: ignore[arg-type]
+
+
+JOB = """
+import sys
+from nearfield import cluster
+
+cluster.graph(
+    sys.argv[1], sys.argv[2], 3, block=200, progress=lambda done, total: print(done, flush=True)
+)
+"""
+
+
+def test_a_driver_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """kill -9 after each few parts, until it is through: the same bytes as undisturbed."""
+    path = tmp_path / "base.fbin"
+    nf.write(path, vectors(4000))
+    command = [sys.executable, "-I", "-c", textwrap.dedent(JOB), str(tmp_path / "job"), str(path)]
+    kills = 0
+    for _ in range(20):
+        driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert driver.stdout is not None
+        for line in driver.stdout:
+            if int(line) == 4:
+                kills += 1
+                driver.kill()
+                break
+        if driver.wait() == 0:
+            break
+    assert kills >= 3
+    cluster.graph(tmp_path / "whole", path, 3, block=200)
+    assert parts_of(tmp_path / "job") == parts_of(tmp_path / "whole")
+    assert len(parts_of(tmp_path / "job")) == 20
