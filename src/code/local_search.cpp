@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstring>
 #include <numeric>
 
@@ -16,9 +15,6 @@ namespace {
 // Vectors that go through a codebook together, so that its tables are read from L2: see
 // docs/codes.md for how it was measured.
 constexpr std::int64_t kBatch = 2048;
-
-// So many vectors touch most rows of a codebook's tables.
-constexpr std::int64_t kWorthFetching = 256;
 
 constexpr std::uint32_t kStartRound = 0xffffffff;
 
@@ -116,7 +112,6 @@ class Batch {
         left += static_cast<std::int64_t>(stale_[at(v)] >> k & 1);
       }
       any = any || left > 0;
-      if (left >= kWorthFetching) fetch_tables(k);
       kernels_.icm_step({.codebooks = m_,
                          .target = k,
                          .pairs = tables_.pair_rows(k),
@@ -127,14 +122,6 @@ class Batch {
                          .count = left});
     }
     return any;
-  }
-
-  // One codebook's tables drive those of the one before out of L2. Brought back in their order they
-  // take less time than row by row as vectors ask for them: encoding takes 0.75 to 0.88 of it.
-  void fetch_tables(int target) const {
-    const auto* const bytes = reinterpret_cast<const std::byte*>(tables_.pair_rows(target));
-    const std::int64_t size = std::int64_t{2} * (m_ - 1) * words_ * words_;
-    for (std::int64_t line = 0; line < size; line += 64) __builtin_prefetch(bytes + line, 0, 2);
   }
 
   void keep_better(std::int64_t count, std::uint8_t* best) {
