@@ -1,5 +1,5 @@
 """FAISS, from its wheel."""
-from typing import Any
+from typing import Any, ClassVar
 
 import faiss
 import numpy as np
@@ -96,6 +96,49 @@ class Binary(Faiss):
     def knn(self, part: slice, k: int) -> np.ndarray:
         return self.index.search(self.queries[part], k)[1]
 
+    def within(self, part: slice, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        return below(self.index, self.queries[part], radius)
+
+
+def below(index: Any, queries: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """FAISS finds what differs in fewer bits than its radius, here those up to a radius."""
+    offsets, _, ids = index.range_search(queries, int(radius) + 1)
+    return offsets, ids
+
+
+class MultiHash(Faiss):
+    """Multi-index hashing, exact: two codes of a radius differ in at most radius / tables of the
+    bits of one table, and buckets of all such differences are asked.
+    """
+    tables: ClassVar[int]
+    most_bits: ClassVar[int] = 24   # of a table: more take gigabytes, and have as few codes a bucket
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        faiss.omp_set_num_threads(data.threads)
+        columns = 8 * data.base.shape[1]
+        bits = min(columns // self.tables, self.most_bits)
+        self.index = faiss.IndexBinaryMultiHash(columns, self.tables, bits)
+        self.index.add(np.ascontiguousarray(data.base))
+        self.forget_base()
+        self.queries = np.ascontiguousarray(data.queries)
+
+    def within(self, part: slice, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        self.index.nflip = int(radius) // self.tables
+        return below(self.index, self.queries[part], radius)
+
+
+class MultiHash8(MultiHash):
+    tables = 8
+
+
+class MultiHash11(MultiHash):
+    tables = 11
+
+
+class MultiHash16(MultiHash):
+    tables = 16
+
 
 class Heap(Faiss):
     """FAISS's own selection, a heap for each row of values."""
@@ -119,4 +162,5 @@ class Heap(Faiss):
 
 
 WAYS = {"flat": Flat, "panorama": Panorama, "bytes": Bytes, "hnsw": Hnsw, "binary": Binary,
+        "multi_hash_8": MultiHash8, "multi_hash_11": MultiHash11, "multi_hash_16": MultiHash16,
         "heap": Heap}

@@ -15,6 +15,7 @@ class Data:
     metric: str
     threads: int
     one_by_one: bool = False   # a call for each query
+    index: str = ""            # a family of Nearfield's indexes: that is what it searches
 
 
 class Way:

@@ -16,10 +16,19 @@ class Exact(Way):
     def __init__(self, data: Data) -> None:
         super().__init__(data)
         self.base = self.rows(data.base)
+        self.index = self.index_of(data)
         # One call for all queries does this for itself, in its own time. Bits have nothing to
         # prepare.
         if data.one_by_one and data.metric != "hamming":
             self.base = nearfield.prepare(self.base, data.metric, threads=data.threads)
+
+    def index_of(self, data: Data) -> nearfield.Index | None:
+        if not data.index:
+            return None
+        index = nearfield.Index(data.index, dim=8 * data.base.shape[1], dtype="bits",
+                                metric=data.metric)
+        index.add(self.base)
+        return index
 
     def rows(self, array: np.ndarray) -> Any:
         return nearfield.bits(array, 8 * array.shape[1]) if self.data.metric == "hamming" else array
@@ -29,6 +38,9 @@ class Exact(Way):
                              metric=self.data.metric, threads=self.data.threads)
 
     def within(self, part: slice, radius: float) -> nearfield.Ranges:
+        if self.index is not None:
+            return self.index.within(self.rows(self.data.queries[part]), radius,
+                                     threads=self.data.threads)
         return nearfield.within(self.rows(self.data.queries[part]), self.base, radius,
                                 metric=self.data.metric, threads=self.data.threads)
 
@@ -51,4 +63,11 @@ class Exact(Way):
         return dataclasses.asdict(answer.stats.plan)
 
 
-WAYS = {"exact": Exact}
+class Scan(Exact):
+    """Without an index, where a case has one."""
+
+    def index_of(self, data: Data) -> None:
+        return None
+
+
+WAYS = {"exact": Exact, "scan": Scan}

@@ -32,6 +32,7 @@ class Group:
     base_rows: tuple[int | None, int | None] = (None, None)
     columns: tuple[int, int] | None = None     # of the base, read as a matrix of another shape
     questions_at_full: tuple[Question, ...] = ()   # if they are others
+    index: str = ""                            # the family of Nearfield's index; else it has none
     name: str = ""                             # if the case has other groups of the same data set
 
     @property
@@ -65,6 +66,9 @@ ONE_QUERY = (*EXACT_L2, "bandwidth/read_bytes", "bandwidth/read", "mkl_gemm/sgem
 GRAPHS = ("hnswlib/hnsw", "usearch/hnsw", "faiss/hnsw", "opencv/flann")
 HAMMING = ("faiss/binary", "usearch/exact", "opencv/batch_distance", "opencv/bf_matcher",
            "numkong/distances")
+# Tables of FAISS's multi-index hashing, with as many bits turned over as make it exact.
+LOOKUPS = ("faiss/multi_hash_8", "faiss/multi_hash_11", "faiss/multi_hash_16", "faiss/binary",
+           "nearfield/scan")
 MATCH = ("opencv/batch_distance", "opencv/bf_matcher", "faiss/flat", *LIMITS)
 SELECT = ("numpy/partition", "faiss/heap", "bandwidth/read")
 SELECT_KS = of_k(1, 10, 100, 128, 1_000, 2_048)
@@ -98,6 +102,10 @@ CASES = {case.name: case for case in (
         Group("sift-1m", (Question(radius=68_100.5),),
               ("faiss/flat", "sklearn/brute_force", *LIMITS),
               questions_at_full=(Question(radius=8_260.5),)),)),
+    Case("mih", "within", (
+        # A search of FAISS's scan, and of a base of 10,000,000, takes seconds for each of few.
+        Group("bits-256", (Question(radius=15), Question(radius=31)), LOOKUPS, metric="hamming",
+              queries=(500, 1_000), index="mih"),)),
     Case("match", "match", (
         Group("sift-pair-8k", (Question(ratio=0.8),), MATCH, ("opencv/flann_match",),
               queries=(2_000, 8_000)),

@@ -34,7 +34,7 @@ class Child:
         way = peers.load(self.name)
         material = load(Portion(**portion))
         data = Data(np.array(material.base), np.array(material.queries), material.metric, threads,
-                    portion["one_by_one"])
+                    portion["one_by_one"], portion["index"])
         started = time.perf_counter()
         self.way = way(data)
         seconds = time.perf_counter() - started

@@ -27,13 +27,14 @@ class Portion:
     base_rows: int | None
     columns: int | None
     one_by_one: bool = False
+    index: str = ""
 
 
 def portion_of(group: Group, folder: Path, size: str) -> Portion:
     pick = {"quick": 0, "full": 1}[size]
     return Portion(str(folder), group.metric, group.queries[pick], group.base_rows[pick],
                    group.columns[pick] if group.columns else None,
-                   all(question.one_by_one for question in group.asked(size)))
+                   all(question.one_by_one for question in group.asked(size)), group.index)
 
 
 def rows_if_there(path: Path) -> np.ndarray | None:

@@ -5,7 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sets import bits, embeddings, rootsift, store, truth, uniform, words
+from sets import bits, embeddings, fingerprints, rootsift, store, truth, uniform, words
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,11 @@ def make_bits(folder: Path, size: str, cache: Path) -> dict[str, Any]:
     return bits.make(folder, rows, queries, 512 // 8) | truth.make(folder, "hamming")
 
 
+def make_fingerprints(folder: Path, size: str, cache: Path) -> dict[str, Any]:
+    rows, queries = {"quick": (100_000, 1_000), "full": (10_000_000, 1_000)}[size]
+    return fingerprints.make(folder, rows, queries, 256 // 8) | truth.make(folder, "hamming")
+
+
 def make_uniform(folder: Path, size: str, cache: Path) -> dict[str, Any]:
     rows, queries = {"quick": (20_000, 1_000), "full": (1_000_000, 1_000)}[size]
     return uniform.make(folder, rows, queries, 128) | truth.make(folder, "sqeuclidean")
@@ -77,6 +82,8 @@ DATA_SETS = {
                       ("numpy", "opencv-python-headless"), descriptors_by("orb")),
     "bits-512": DataSet("synthetic codes: clusters and near duplicates, 512 bits packed in 64 x u8",
                         ("numpy",), make_bits),
+    "bits-256": DataSet("synthetic fingerprints: random codes and near duplicates, 256 bits packed "
+                        "in 32 x u8", ("numpy",), make_fingerprints),
     "words": DataSet("English words, and queries one to three edits away",
                      ("numpy", "rapidfuzz"), make_words),
     "emb-768": DataSet("synthetic embeddings: clusters and outlier dimensions, 768 x f32",

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,6 +17,8 @@ namespace {
 
 // Codes that ask at once. What they find has room for all rows of a piece.
 constexpr std::int64_t kAsking = 2 * kBlockRows;
+
+constexpr std::int64_t kPlacesBetweenChecks = 1 << 16;
 
 // A bucket is compared in pieces of so many rows, 256 KiB of wide codes at most.
 std::int64_t piece_rows(std::int64_t words) {
@@ -69,6 +70,7 @@ class PieceJoin {
   // With all of them, of which none is in the piece.
   void join_with(Range places) {
     for (std::int64_t place = places.begin; place < places.end; ++place) {
+      if (place % kPlacesBetweenChecks == 0) monitor_.check();  // they may all be of the group
       if (group_ && sets_.first_of(order_.row_at(place)) == *group_) continue;
       add(place);
       if (count_ == kAsking) ask({});

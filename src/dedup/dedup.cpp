@@ -80,13 +80,14 @@ class Deduplication {
     plan_.result_bytes = rows * (8 + 8 + 4) + (rows / 2 + 1) * 8;
     const std::int64_t joining =
         BucketOrder::bytes_for(rows, rows, codes_.cols(), join_.partition.bits, plan_.threads) +
-        plan_.threads * bytes_to_join_buckets(codes_.cols());
+        plan_.threads * bytes_to_join_buckets(codes_.cols()) + difference_bytes(join_);
     const std::int64_t sets_and_distinct = 2 * rows * kRowBytes;
     plan_.working_bytes = copied_bytes + sets_and_distinct +
                           std::max(bytes_to_join_same_codes(rows, plan_.threads), joining);
     // The result is made when that is done, of the sets and a number for each row.
     const std::int64_t needed =
-        std::max(plan_.working_bytes, copied_bytes + 2 * rows * kRowBytes + plan_.result_bytes);
+        std::max({plan_.working_bytes, copied_bytes + 2 * rows * kRowBytes + plan_.result_bytes,
+                  copied_bytes + bytes_to_plan_join(codes_.cols())});
     if (context_.memory_limit && needed > *context_.memory_limit) {
       fail(ErrorCode::memory_limit,
            "groups of {} codes of {} bits need {} bytes, the limit is {}: {}", rows, codes_.cols(),

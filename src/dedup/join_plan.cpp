@@ -171,6 +171,18 @@ JoinPlan plan_join(MatrixView codes, std::int64_t radius, const Monitor& monitor
   return best;
 }
 
+std::int64_t bytes_to_plan_join(std::int64_t cols) {
+  const std::int64_t of_a_row = row_bytes(DType::bits, cols) + 16;  // copied, pointed to, hashed
+  return kPlanSample * of_a_row + bytes_to_partition(cols);
+}
+
+// Grown by doubling.
+std::int64_t difference_bytes(const JoinPlan& plan) {
+  if (plan.tables() == 0) return 0;
+  const double count = buckets_within(plan.partition.bits, plan.differing(0));
+  return static_cast<std::int64_t>(count) * 3 * static_cast<std::int64_t>(sizeof(std::uint32_t));
+}
+
 std::vector<std::uint32_t> bucket_differences(int bits, std::int64_t most) {
   std::vector<std::uint32_t> all{0};
   // Each with one more bit set than those before, above the highest of them.

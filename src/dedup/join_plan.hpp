@@ -33,6 +33,10 @@ struct JoinPlan {
 // table. The same codes, the same plan.
 JoinPlan plan_join(MatrixView codes, std::int64_t radius, const Monitor& monitor);
 
+// What planning takes, and then the differences of buckets of a plan.
+std::int64_t bytes_to_plan_join(std::int64_t cols);
+std::int64_t difference_bytes(const JoinPlan& plan);
+
 // All numbers of so many bits of which at least one and at most so many are set.
 std::vector<std::uint32_t> bucket_differences(int bits, std::int64_t most);
 

@@ -102,6 +102,11 @@ std::int64_t most_mih_tables(std::int64_t rows, std::int64_t cols) {
   return tables_for(static_cast<double>(cols), rows, cols);
 }
 
+// What each bit was in the sample; what it tells, its place in the order and in the tables.
+std::int64_t bytes_to_partition(std::int64_t cols) {
+  return cols * (kSampleWords * static_cast<std::int64_t>(sizeof(std::uint64_t)) + 64);
+}
+
 BitPartition choose_partition(MatrixView like, std::int64_t rows, std::int64_t tables,
                               const Monitor& monitor) {
   const DefaultFloats floats;

@@ -40,4 +40,7 @@ std::int64_t most_mih_tables(std::int64_t rows, std::int64_t cols);
 BitPartition choose_partition(MatrixView like, std::int64_t rows, std::int64_t tables,
                               const Monitor& monitor);
 
+// What that takes.
+std::int64_t bytes_to_partition(std::int64_t cols);
+
 }  // namespace nearfield

@@ -40,6 +40,15 @@ void write_buckets(MatrixView rows, std::span<const std::uint32_t> positions,
   }
 }
 
+std::uint32_t bucket_of(const std::byte* row, std::span<const std::uint32_t> positions) {
+  std::uint32_t bucket = 0;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const auto byte = std::to_integer<std::uint32_t>(row[positions[i] / 8]);
+    bucket |= (byte >> (positions[i] % 8) & 1) << i;
+  }
+  return bucket;
+}
+
 void hash_rows(MatrixView rows, std::span<const std::uint32_t> positions, std::uint32_t* out,
                int threads, const Monitor& monitor) {
   run_tasks(divide_up(rows.rows(), kRowsOfATask), threads, [&](std::int64_t task, int) {

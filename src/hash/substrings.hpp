@@ -15,6 +15,9 @@ namespace nearfield {
 void write_buckets(MatrixView rows, std::span<const std::uint32_t> positions,
                    std::span<std::uint32_t> out);
 
+// Of one row.
+std::uint32_t bucket_of(const std::byte* row, std::span<const std::uint32_t> positions);
+
 // The same on threads, of many rows.
 void hash_rows(MatrixView rows, std::span<const std::uint32_t> positions, std::uint32_t* out,
                int threads, const Monitor& monitor);

@@ -27,6 +27,10 @@ def write_set(folder: Path, of_floats: bool) -> None:
     random, ending = stream("rows for every way"), "fbin" if of_floats else "u8bin"
     for name, rows in (("base", ROWS), ("queries", QUERIES)):
         values = random.randint(0, 256, (rows, COLUMNS))
+        if name == "queries" and not of_floats:   # half of them near a row of the base
+            values[::2] = near[:QUERIES // 2]
+            values[::2, 0] ^= random.randint(0, 4, QUERIES // 2)
+        near = values
         write_rows(folder / f"{name}.{ending}",
                    (values / 255).astype(np.float32) if of_floats else values.astype(np.uint8))
 
@@ -97,6 +101,9 @@ class EveryWay(unittest.TestCase):
 
     def test_range(self) -> None:
         self.check(("range",), False, Question(radius=RADIUS))
+
+    def test_lookups(self) -> None:
+        self.check(("mih",), False, Question(radius=3), Question(radius=20))
 
     def test_match(self) -> None:
         # Rows at random: the nearest is never much nearer than the second.

@@ -135,6 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const fuzz::Folder folder;
   mih_tuning().lookup = 0;  // or the few rows of a seed would be scanned
   mih_tuning().candidate = 0;
+  mih_tuning().query = 0;
   const std::string path = folder.put("index", data, size);
   fuzz::allow_error([&] { verify_index(path); });
   fuzz::allow_error([&] {

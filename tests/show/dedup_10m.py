@@ -147,7 +147,8 @@ def main() -> None:
         # Half of it as rows come, half by clusters; but for the crowds, whose pairs are too many.
         small = np.flatnonzero((cluster < 0) | (cluster > 1))
         order = small[np.argsort(cluster[small], kind="stable")][::-1]
-        taken = np.union1d(order[: SAMPLE // 2], draw.choice(small, SAMPLE // 2, replace=False))
+        others = draw.choice(order[SAMPLE // 2 :], SAMPLE // 2, replace=False)
+        taken = np.sort(np.concatenate([order[: SAMPLE // 2], others]))
         write(folder / "sample.u8bin", codes[taken])
         alone, said, seconds, _ = dedup(folder, "sample.u8bin")
         run("pairs", "--base", folder / "sample.u8bin", "--bits", 256, "--metric", "hamming",

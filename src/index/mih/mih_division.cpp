@@ -36,7 +36,22 @@ AskedPart AskedRun::to_scan() const {
   return scanned;
 }
 
-Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int64_t bits) {
+LookupEstimate estimate_lookups(std::span<const AskedPart> parts, std::int64_t queries,
+                                std::int64_t bits) {
+  LookupEstimate estimate;
+  for (const AskedPart& part : parts) {
+    const MatrixView rows = part.view.rows();
+    for (const auto& run : runs_of(part)) {
+      estimate.rows += run->rows.size();
+      estimate.lookups += lookup_cost(*run, bits);
+      estimate.scan += scan_cost(run->rows.size(), row_bytes(rows.dtype(), rows.cols()), queries);
+    }
+  }
+  return estimate;
+}
+
+Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int64_t bits,
+                double part_of_a_scan) {
   Division division;
   for (const AskedPart& part : parts) {
     const MatrixView rows = part.view.rows();
@@ -45,7 +60,7 @@ Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int
       end = run->rows.end;
       const double scanned =
           scan_cost(run->rows.size(), row_bytes(rows.dtype(), rows.cols()), queries);
-      if (lookup_cost(*run, bits) > scanned) {
+      if (lookup_cost(*run, bits) > scanned * part_of_a_scan) {
         scan(part, run->rows, division);
       } else {
         division.runs.push_back(asked_run(part, *run, scanned));

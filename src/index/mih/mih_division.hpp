@@ -27,8 +27,21 @@ struct Division {
   std::int64_t looked_up_rows = 0;
 };
 
-// bits: a query asks for rows that differ in so many, at least: runs where that takes more than a
-// scan are scanned. Looks at the parts.
-Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int64_t bits);
+// bits: a query asks for rows that differ in so many, at least: runs where that takes more than
+// that part of a scan are scanned. Looks at the parts.
+Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int64_t bits,
+                double part_of_a_scan = 1);
+
+// Of rows that have tables: what looking a query up takes of a thread, and what scanning does, in
+// nanoseconds.
+struct LookupEstimate {
+  std::int64_t rows = 0;
+  double lookups = 0;
+  double scan = 0;
+};
+
+// Of a query that asks for rows that differ in so many bits.
+LookupEstimate estimate_lookups(std::span<const AskedPart> parts, std::int64_t queries,
+                                std::int64_t bits);
 
 }  // namespace nearfield

@@ -25,6 +25,15 @@ double rows_per_bucket(const MihRun& run) {
          static_cast<double>(std::int64_t{1} << run.partition.bits);
 }
 
+// Of what a bucket or a row takes that is waited for: less where a cache has them.
+double pace_of(const MihRun& run) {
+  const MihTuning& tuning = mih_tuning();
+  const auto bytes = static_cast<double>(
+      run.partition.tables * BucketTable::bytes_for(run.rows.size(), run.partition.bits));
+  const double part = (bytes - tuning.cached_bytes) / (tuning.memory_bytes - tuning.cached_bytes);
+  return tuning.cached + (1 - tuning.cached) * std::clamp(part, 0.0, 1.0);
+}
+
 }  // namespace
 
 // One pair of a table and a number of bits.
@@ -46,17 +55,16 @@ bool MihLookup::find(const std::byte* query, const MihRows& in, double budget,
   std::memcpy(query_.data(), query,
               static_cast<std::size_t>(row_bytes(DType::bits, in.rows.cols())));
   query_buckets_.resize(static_cast<std::size_t>(partition.tables));
-  const MatrixView row(query, DType::bits, 1, in.rows.cols());
-  for (std::int64_t table = 0; table < partition.tables; ++table) {
-    write_buckets(row, partition.of(table),
-                  std::span(query_buckets_).subspan(static_cast<std::size_t>(table), 1));
-  }
-  spent_ = 0;
+  pace_ = pace_of(*in.run);
+  spent_ = mih_tuning().query;
   for (std::int64_t step = 0; static_cast<double>(step) <= goal.limit(); ++step) {
     const std::int64_t differing = step / partition.tables;
     if (differing > partition.bits) return true;  // every bucket was asked
-    if (!ask({query, in, step % partition.tables, static_cast<int>(differing), budget, monitor,
-              goal})) {
+    const std::int64_t table = step % partition.tables;
+    if (differing == 0) {  // few queries come to all tables
+      query_buckets_[static_cast<std::size_t>(table)] = bucket_of(query, partition.of(table));
+    }
+    if (!ask({query, in, table, static_cast<int>(differing), budget, monitor, goal})) {
       return false;
     }
   }
@@ -67,8 +75,8 @@ bool MihLookup::ask(const Asking& asking) {
   const BitPartition& partition = asking.in.run->partition;
   const double buckets = bit_combinations(partition.bits, asking.differing);
   const double rows = buckets * rows_per_bucket(*asking.in.run);
-  spent_ += buckets * mih_tuning().lookup;
-  if (spent_ + rows * mih_tuning().candidate > asking.budget) return false;
+  spent_ += buckets * mih_tuning().lookup * pace_;
+  if (spent_ + rows * mih_tuning().candidate * pace_ > asking.budget) return false;
   const std::uint32_t centre = query_buckets_[static_cast<std::size_t>(asking.table)];
   const std::uint32_t end = std::uint32_t{1} << partition.bits;
   std::array<std::uint32_t, kBucketsAtOnce> asked;
@@ -96,7 +104,7 @@ void MihLookup::collect(const Asking& asking, std::span<const std::uint32_t> buc
     full_.push_back(found);
     rows += std::ssize(found);
   }
-  spent_ += static_cast<double>(rows) * mih_tuning().candidate;
+  spent_ += static_cast<double>(rows) * mih_tuning().candidate * pace_;
   if (spent_ > asking.budget) return;  // nobody asks for what is found
   const MatrixView all = asking.in.rows;
   const std::int64_t bytes = row_bytes(all.dtype(), all.cols());
@@ -147,8 +155,9 @@ bool MihLookup::found_before(const Asking& asking, std::int64_t row) const {
 
 double lookup_cost(const MihRun& run, std::int64_t bits) {
   const MihTuning& tuning = mih_tuning();
-  const double of_a_bucket = tuning.lookup + rows_per_bucket(run) * tuning.candidate;
-  double cost = 0;
+  const double of_a_bucket =
+      pace_of(run) * (tuning.lookup + rows_per_bucket(run) * tuning.candidate);
+  double cost = tuning.query;
   for (std::int64_t step = 0; step <= bits; ++step) {
     const std::int64_t differing = step / run.partition.tables;
     if (differing > run.partition.bits) break;
@@ -160,7 +169,8 @@ double lookup_cost(const MihRun& run, std::int64_t bits) {
 double scan_cost(std::int64_t rows, std::int64_t row_bytes, std::int64_t queries) {
   const MihTuning& tuning = mih_tuning();
   const auto sharing = static_cast<double>(std::min(queries, tuning.sharing_queries));
-  return static_cast<double>(rows * row_bytes) * (tuning.pair_byte + tuning.read_byte / sharing);
+  return tuning.scan_call / static_cast<double>(queries) +
+         static_cast<double>(rows * row_bytes) * (tuning.pair_byte + tuning.read_byte / sharing);
 }
 
 }  // namespace nearfield

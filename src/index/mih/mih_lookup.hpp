@@ -53,6 +53,7 @@ class MihLookup {
 
   const BitKernel& kernel_;
   std::vector<std::uint64_t> query_;
+  double pace_ = 1;  // of waiting, by where the tables are
   double spent_ = 0;
   std::int64_t verified_ = 0;
   std::vector<std::uint32_t> query_buckets_;

@@ -177,7 +177,7 @@ bool as_the_rows(MatrixView queries, std::span<const AskedPart> parts) {
 Neighbors mih_search(const Family& flat, MatrixView queries, std::span<const AskedPart> parts,
                      std::int64_t k, const Context& context) {
   if (!as_the_rows(queries, parts)) return flat.search(queries, parts, k, context);
-  const Division division = divide(parts, queries.rows(), 0);
+  const Division division = divide(parts, queries.rows(), 0, kSpentInVain);
   if (asks_nothing(queries, division) || k < 0 || k > division.looked_up_rows) {
     return flat.search(queries, parts, k, context);
   }

@@ -9,10 +9,16 @@ namespace nearfield {
 // 10,000,000 x 256 random bits, within 31 of them, took 384 us each for 2,794 buckets with 3,338
 // rows, nearly all of it waiting for memory; to scan them 46 ms for one query, 4 ms each for 1,000.
 struct MihTuning {
-  double lookup = 60;        // of a bucket
-  double candidate = 60;     // of a row in it
-  double read_byte = 0.13;   // of a scan by one query: the rows come from memory
-  double pair_byte = 0.012;  // of one of many queries
+  double query = 1'000;   // that is looked up in a run
+  double lookup = 60;     // of a bucket
+  double candidate = 60;  // of a row in it
+  // Of both, where tables are in a cache of a core: 5,000 codes. In between, in proportion.
+  double cached = 0.2;
+  double cached_bytes = 1 << 20;
+  double memory_bytes = 64 << 20;
+  double scan_call = 20'000;  // of a scan, for all its queries
+  double read_byte = 0.13;    // of a scan by one query: the rows come from memory
+  double pair_byte = 0.012;   // of one of many queries
   std::int64_t sharing_queries = 8;
 };
 

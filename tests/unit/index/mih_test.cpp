@@ -174,8 +174,9 @@ TEST(Mih, WhatALookupFoundBeforeItGaveUpCountsOnce) {
   for (std::int64_t row = 0; row < kRows / 2; ++row) std::fill_n(rows.row(row), 16, std::byte{0});
   Index mih(bits_spec("mih", 128));
   mih.add(rows);
-  mih_tuning().lookup = 0;
+  mih_tuning().query = mih_tuning().lookup = mih_tuning().scan_call = 0;
   mih_tuning().candidate = 3;  // a scan takes 2.3 a row
+  mih_tuning().cached = 1;
   const MatrixView query = rows.view().slice(0, 1);
   const Ranges found = mih.within(query, {.radius = 3});
   EXPECT_GE(std::ssize(found.ids), kRows / 2);

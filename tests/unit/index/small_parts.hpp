@@ -17,6 +17,7 @@ class SmallParts {
     mih_tuning().lookup = 0;
     mih_tuning().candidate = 0;
     ewh_tuning().most_scored_bits = 0;
+    mih_tuning().query = 0;
   }
   SmallParts(const SmallParts&) = delete;
   SmallParts& operator=(const SmallParts&) = delete;

@@ -381,6 +381,39 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
   EXPECT_GT(refused, 50);
 }
 
+TEST(MemoryLimit, IsKeptByDedup) {
+  int done = 0;
+  int refused = 0;
+  for (const std::int64_t rows : {2'000, 30'000}) {
+    for (const data::Kind kind : {data::Kind::uniform, data::Kind::duplicates}) {
+      const Matrix codes = data::make_matrix({kind, DType::bits, rows, 200, 1});
+      const MatrixRows whole(codes);
+      const data::PiecewiseRows pieces(codes);
+      dedup(codes, {.radius = 12}, {.threads = 2});  // oneTBB's own memory is there from here on
+      for (const int threads : {1, 2}) {
+        for (const std::int64_t of_a_row : {20, 60, 100, 140, 200, 400}) {
+          for (const bool in_memory : {true, false}) {
+            const RowSource& source = in_memory ? static_cast<const RowSource&>(whole) : pieces;
+            const std::int64_t limit = 600'000 * threads + of_a_row * rows;
+            const std::int64_t used = measure([&] {
+              try {
+                dedup(source, {.radius = 12}, {.threads = threads, .memory_limit = limit});
+                ++done;
+              } catch (const Error& error) {
+                EXPECT_EQ(error.code(), ErrorCode::memory_limit) << error.what();
+                ++refused;
+              }
+            });
+            EXPECT_LE(used, limit) << rows << " rows, " << threads << " threads, " << in_memory;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(done, 40);  // of 96
+  EXPECT_GT(refused, 10);
+}
+
 TEST(MemoryLimit, IsKeptByMatchingManyPairs) {
   int done = 0;
   int refused = 0;

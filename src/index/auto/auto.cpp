@@ -1,0 +1,100 @@
+// The family that fits what is kept. Packed bits under hamming have the tables of `mih`, which
+// looks up or scans, whichever is estimated to take less for a search; everything else is scanned.
+// The plan of a search says what was estimated. All of them are exact.
+#include <memory>
+#include <span>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/fail.hpp"
+#include "core/tasks.hpp"
+#include "filter/bits/bit_thresholds.hpp"
+#include "index/family.hpp"
+#include "index/mih/mih_division.hpp"
+#include "search/radius.hpp"
+
+namespace nearfield {
+namespace {
+
+bool has_lookups(const IndexSpec& spec) {
+  return spec.dtype == DType::bits && spec.metric.metric == Metric::hamming;
+}
+
+std::unique_ptr<Family> fitting_family(IndexSpec spec) {
+  if (!family_parameters(spec.family).empty()) {
+    fail(ErrorCode::invalid_argument, "'{}': auto has no parameters", spec.family);
+  }
+  spec.family = has_lookups(spec) ? "mih" : "flat";
+  return make_family(spec);
+}
+
+class AutoFamily final : public Family {
+ public:
+  explicit AutoFamily(const IndexSpec& spec)
+      : has_lookups_(has_lookups(spec)), fitting_(fitting_family(spec)) {}
+
+  SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
+                        const Context& context) const override {
+    return fitting_->keep(rows, before, context);
+  }
+  std::int64_t bytes_to_keep(std::int64_t rows, const SharedFamilyData& before,
+                             int threads) const override {
+    return fitting_->bytes_to_keep(rows, before, threads);
+  }
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+                                         const Monitor& monitor) const override {
+    return fitting_->tensors(parts, threads, monitor);
+  }
+  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
+    return fitting_->bytes_to_write(rows, threads);
+  }
+  SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
+    return fitting_->open(file, rows);
+  }
+  void verify(const FamilyData& data, MatrixView rows, const std::string& path,
+              const Monitor& monitor) const override {
+    fitting_->verify(data, rows, path, monitor);
+  }
+
+  Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
+                   const Context& context) const override {
+    Neighbors found = fitting_->search(queries, parts, k, context);
+    explain(estimate_lookups(parts, queries.rows(), 0), "at least ", context, found.stats.plan);
+    return found;
+  }
+  Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
+                const Context& context) const override {
+    Ranges found = fitting_->within(queries, parts, radius, context);
+    if (has_lookups_) {
+      const std::int64_t bits =
+          most_differing(Radius(Metric::hamming, radius).largest_key(), queries.cols());
+      explain(estimate_lookups(parts, queries.rows(), bits), "", context, found.stats.plan);
+    }
+    return found;
+  }
+
+ private:
+  // How far the k nearest are, and so what looking them up takes, is not known before.
+  void explain(const LookupEstimate& estimate, std::string_view bound, const Context& context,
+               Plan& plan) const {
+    if (!has_lookups_ || estimate.rows == 0) return;
+    const double of_a_millisecond = 1e6 * resolve_threads(context.threads);
+    plan.note += fmt::format(
+        "{}of {} rows with tables, a query is estimated at {}{:.3g} ms by lookups, {:.3g} ms by a "
+        "scan",
+        plan.note.empty() ? "" : "; ", estimate.rows, bound, estimate.lookups / of_a_millisecond,
+        estimate.scan / of_a_millisecond);
+  }
+
+  bool has_lookups_;
+  std::unique_ptr<Family> fitting_;
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_auto(const IndexSpec& spec) {
+  return std::make_unique<AutoFamily>(spec);
+}
+
+}  // namespace nearfield
