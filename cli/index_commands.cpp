@@ -13,8 +13,10 @@
 
 #include <fmt/format.h>
 #include <nearfield/index.hpp>
+#include <nearfield/tune_index.hpp>
 #include <nearfield/version.hpp>
 
+#include "counts.hpp"
 #include "help.hpp"
 #include "index_options.hpp"
 #include "index_search_command.hpp"
@@ -40,6 +42,8 @@ struct IndexArguments {
   std::string keys;
   FileOptions file;
   std::string family = "flat";
+  std::optional<double> recall;
+  std::int64_t recall_k = 1;
   MetricSpec metric = Metric::sqeuclidean;
   bool replace = false;
   bool json = false;
@@ -151,15 +155,30 @@ Context interruptible() {
   return context;
 }
 
+// With parameters that reach the recall.
+std::string tuned_family(const IndexArguments& args, const IndexSpec& spec,
+                         const RowSource& vectors, const Context& context) {
+  const Matrix none(vectors.dtype(), 0, vectors.cols());
+  const TunedIndex tuned = tune_index(spec, vectors, MatrixRows(none),
+                                      {.recall = *args.recall, .k = args.recall_k}, context);
+  if (!args.quiet) {
+    fmt::print(stderr, "{}: recall@{} of about {:.3f}\n", tuned.family, args.recall_k,
+               tuned.recall);
+  }
+  return tuned.family;
+}
+
 void run_build(const IndexArguments& args) {
   const auto start = std::chrono::steady_clock::now();
   const Context context = interruptible();
   const auto vectors = open_vectors(args.vectors, args.file);
-  Index index({.family = args.family,
-               .dtype = vectors->dtype(),
-               .cols = vectors->cols(),
-               .metric = args.metric,
-               .keys = !args.keys.empty()});
+  IndexSpec spec{.family = args.family,
+                 .dtype = vectors->dtype(),
+                 .cols = vectors->cols(),
+                 .metric = args.metric,
+                 .keys = !args.keys.empty()};
+  if (args.recall) spec.family = tuned_family(args, spec, *vectors, context);
+  Index index(spec);
   add_vectors(args, *vectors, index, context);
   index.save(args.output, context);
   report(args, "build", "added", vectors->rows(), index, start);
@@ -275,6 +294,16 @@ void add_build(CLI::App& app) {
              fmt::format("One of {}", fmt::join(metric_names(), ", ")))
       ->type_name("METRIC")
       ->default_str(to_string(args->metric));
+  CLI::Option* const recall =
+      add_parsed(command, "--recall", args->recall, parse_number,
+                 "Choose parameters of an approximate family, lsh, that find this part of the "
+                 "nearest, by a sample of the vectors")
+          ->type_name("SHARE");
+  add_parsed(command, "--recall-k", args->recall_k, count_within(1, kMaxRows),
+             "Of so many nearest of each query")
+      ->type_name("K")
+      ->default_str("1")
+      ->needs(recall);
   add_path(command, "--output", args->output, "Index file to write")->group(kOutput)->required();
   add_report_flags(command, *args);
   command.footer(

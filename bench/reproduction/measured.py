@@ -15,6 +15,8 @@ class Place(NamedTuple):
     parts: int
     batch: int = 0   # queries of a table
     queues: int = 0  # side by side
+    bits: int = 0    # of a hash
+    tables: int = 0  # of hashes
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {number:,}" for name, number in self._asdict().items() if number)

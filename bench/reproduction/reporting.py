@@ -18,6 +18,8 @@ def heading(device: dict[str, Any]) -> str:
     kind = device["device"].partition(":")[0]
     named = (f"device {device['device']}: {device['name']}, {device['units']} units, "
              f"{device['memory'] / 2**30:.1f} GiB, {device['driver']}")
+    if kind == "cpu":
+        return f"{named}; a CPU, times are not those of a GPU"
     return f"{named}; {NOT_A_GPU}" if device["is_cpu"] else f"{named}; a GPU, by {kind}"
 
 

@@ -42,3 +42,4 @@ class Thesis:
     device: str
     program: str  # that measures
     figures: dict[str, Figure]
+    on_cpu: bool = False  # it measures the CPU, whatever devices there are

@@ -17,8 +17,8 @@
 
 namespace nearfield {
 
-// What an index is made of. `family` may carry parameters: "flat",
-// "mih", "mih,tables=16", "ewh,near=31" (docs/indexes.md).
+// What an index is made of. `family` may carry parameters: "flat", "mih", "mih,tables=16",
+// "ewh,near=31", "lsh" (docs/indexes.md).
 struct IndexSpec {
   std::string family = "flat";
   DType dtype = DType::f32;

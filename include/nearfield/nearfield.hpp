@@ -31,5 +31,6 @@
 #include <nearfield/select.hpp>
 #include <nearfield/stats.hpp>
 #include <nearfield/tune.hpp>
+#include <nearfield/tune_index.hpp>
 #include <nearfield/version.hpp>
 #include <nearfield/within.hpp>

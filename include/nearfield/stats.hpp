@@ -31,7 +31,7 @@ struct Plan {
   // Of these, for each row of a chunk: at most what the filter makes of it.
   std::int64_t filter_row_bytes = 0;
   // Of what is asked for, the share that theory expects to be found: below 1 where the answer is
-  // approximate.
+  // approximate, NaN where it is and no theory says by how much.
   double expected_recall = 1;
   std::string note;  // what else was decided, and why; on the CPU mostly empty
 };

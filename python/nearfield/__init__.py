@@ -16,7 +16,8 @@ What a search would do: `plan_knn`, `plan_within`, `plan_graph`, `plan_pairs`, `
 `plan_match`.
 Rows: arrays of any library, `bits` for packed bits, `open_rows` for files, `prepare` for a base
 that is searched again and again.
-Vectors that are kept under ids, and change: `Index`, `verify_index`.
+Vectors that are kept under ids, and change: `Index`, `verify_index`; `tune_index` for one that
+need not find all.
 Vectors as codes of a few bytes: `Quantizer`.
 Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
 """
@@ -75,6 +76,7 @@ from nearfield._rows import Bits, FileRows, bits, open_rows
 from nearfield._search import graph, knn, match, mutual, pairs, within
 from nearfield._select import select_k
 from nearfield._tune import tune
+from nearfield._tune_index import TunedIndex, tune_index
 
 __version__ = _core.version()
 
@@ -109,6 +111,7 @@ __all__ = [
     "Selected",
     "Stats",
     "Truth",
+    "TunedIndex",
     "UnsupportedError",
     "__version__",
     "bits",
@@ -136,6 +139,7 @@ __all__ = [
     "read_truth",
     "select_k",
     "tune",
+    "tune_index",
     "verify_index",
     "within",
     "write",

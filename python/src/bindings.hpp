@@ -29,6 +29,7 @@ void bind_quantize(nb::module_& module);
 void bind_select(nb::module_& module);
 void bind_pairwise(nb::module_& module);
 void bind_tune(nb::module_& module);
+void bind_tune_index(nb::module_& module);
 void bind_files(nb::module_& module);
 
 }  // namespace nearfield::python

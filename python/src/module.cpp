@@ -18,5 +18,6 @@ NB_MODULE(_core, module) {
   bind_select(module);
   bind_pairwise(module);
   bind_tune(module);
+  bind_tune_index(module);
   bind_files(module);
 }

@@ -6,12 +6,14 @@ namespace nearfield {
 
 void Candidates::start_dense(const Block& block) {
   block_ = block;
+  most_ = block.pairs();
   dense_ = true;
   keyed_ = false;
 }
 
 void Candidates::start_listed(const Block& block, std::int64_t most) {
   block_ = block;
+  most_ = most;
   dense_ = false;
   keyed_ = false;
   // At once: growing by doubling would take twice what the plan counts.

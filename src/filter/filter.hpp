@@ -35,15 +35,15 @@ class Candidates {
   // Every row for every query.
   void start_dense(const Block& block);
 
-  // None yet: for each query in turn, add rows, then end_query.
+  // None yet: for each query in turn, add rows, then end_query. most: of all queries.
   void start_listed(const Block& block) { start_listed(block, block.pairs()); }
+  void start_listed(const Block& block, std::int64_t most);
   void add(std::int64_t row) {
     rows_.push_back(static_cast<std::uint32_t>(row - block_.rows.begin));
   }
   void end_query() { ends_.push_back(rows_.size()); }
 
-  // The same, from a filter that knows the true keys: nobody need verify them. most: of all
-  // queries.
+  // The same, from a filter that knows the true keys: nobody need verify them.
   void start_keyed(const Block& block) { start_keyed(block, block.pairs()); }
   void start_keyed(const Block& block, std::int64_t most);
   void add(std::int64_t row, double key) {
@@ -64,6 +64,8 @@ class Candidates {
   bool keyed() const { return keyed_; }
   std::span<const double> keys() const { return keys_; }  // query by query, if keyed
   std::int64_t size() const;
+  // There are never more, of what was started.
+  std::int64_t most() const { return most_; }
 
   // The rows of a query, counted from the block's first; empty and meaningless if dense.
   std::span<const std::uint32_t> rows_of(std::int64_t query) const {
@@ -86,9 +88,8 @@ class Candidates {
   }
 
  private:
-  void start_listed(const Block& block, std::int64_t most);
-
   Block block_;
+  std::int64_t most_ = 0;
   bool dense_ = true;
   bool keyed_ = false;
   std::vector<std::uint32_t> rows_;  // query by query

@@ -10,11 +10,13 @@
 
 #include <nearfield/index.hpp>
 #include <nearfield/knn.hpp>
+#include <nearfield/tune_index.hpp>
 
 #include "core/monitor.hpp"
 #include "filter/filter.hpp"
 #include "index/family_data.hpp"
 #include "index/part.hpp"
+#include "search/row_finder.hpp"
 
 namespace nearfield {
 
@@ -25,6 +27,8 @@ struct AskedPart {
   bool only_listed = false;
   std::vector<std::int64_t> listed = {};  // rows, if only these
   RowBits allowed = {};                   // else if not empty, a bit for each row
+  // If not null, finds those of only_rows, which `flat` would look at one by one.
+  std::shared_ptr<const RowFinder> finder = nullptr;
 
   RowFilter filter() const {
     if (only_listed) return RowFilter::list(listed);
@@ -67,6 +71,10 @@ class Family {
                            const Context& context) const = 0;
   virtual Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
                         const Context& context) const = 0;
+
+  // Parameters with which it finds enough. Throws unsupported where there is nothing to choose.
+  virtual TunedIndex tune(const RowSource& rows, const RowSource& queries,
+                          const TuneIndexOptions& options, const Context& context) const;
 };
 
 // What stands behind the name of a family: "name=value".

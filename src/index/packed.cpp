@@ -31,7 +31,8 @@ SharedPacked pack(MatrixView rows, MetricSpec metric, const Context& context) {
 }
 
 std::int64_t pack_bytes(const IndexSpec& spec, std::int64_t rows, int threads) {
-  const bool packed = rows >= index_tuning().least_packed_rows && !keeps_tiles_alone(spec) &&
+  const bool packed = rows >= index_tuning().least_packed_rows && scans_tiles(spec) &&
+                      !keeps_tiles_alone(spec) &&
                       choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, isa_of({}));
   return packed ? prepared_bytes(rows, spec.cols, threads) : 0;
 }
@@ -45,7 +46,10 @@ SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows) {
       PreparedBase{stored.metric, isa, std::move(rounding), std::move(rounded)});
 }
 
+bool scans_tiles(const IndexSpec& spec) { return spec.family == "flat"; }
+
 bool keeps_tiles_alone(const IndexSpec& spec) {
+  if (!scans_tiles(spec)) return false;
   const auto rounding =
       choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, Isa::scalar);
   return rounding && rounding->lossless;

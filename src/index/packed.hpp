@@ -35,6 +35,10 @@ SharedPacked packed_of_file(const StoredPacked& stored, std::int64_t rows);
 // as they are, a search of their own.
 bool should_pack(std::int64_t rows, std::int64_t packed);
 
+// Whether its searches look at all rows, so that they are packed at all: who looks at single rows
+// reads them as they lie, and saves d + 16 bytes of each.
+bool scans_tiles(const IndexSpec& spec);
+
 // Whether vectors are kept in the layout of the tile kernels alone: bytes under a metric that loses
 // nothing there.
 bool keeps_tiles_alone(const IndexSpec& spec);

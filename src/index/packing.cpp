@@ -50,6 +50,7 @@ std::span<const std::byte> values_of(const RoundedRows& rows) {
 
 std::unique_ptr<Packing> Packing::of(const IndexSpec& spec, std::span<const PartView> parts,
                                      int threads, Monitor& monitor) {
+  if (!scans_tiles(spec)) return nullptr;
   auto rounding = choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, isa_of({}));
   if (!rounding) return nullptr;
   if (!rounding->lossless) fit(*rounding, parts, monitor);
@@ -57,7 +58,10 @@ std::unique_ptr<Packing> Packing::of(const IndexSpec& spec, std::span<const Part
 }
 
 std::int64_t Packing::bytes_for(const IndexSpec& spec, std::int64_t rows, int threads) {
-  if (!choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, isa_of({}))) return 0;
+  if (!scans_tiles(spec) ||
+      !choose_rounding(spec.metric, spec.dtype, spec.dtype, spec.cols, isa_of({}))) {
+    return 0;
+  }
   constexpr std::int64_t kOfARow = sizeof(std::int32_t);
   constexpr std::int64_t kOfAGroup = sizeof(GroupTerms) + sizeof(std::uint32_t);
   const std::int64_t row_size = row_bytes(spec.dtype, spec.cols);

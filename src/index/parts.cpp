@@ -157,7 +157,8 @@ Parts::Growth Parts::growth_for(std::int64_t rows) const {
     growth.capacity = std::min(capacity, kMostPartRows);
   }
   const std::int64_t packed = growth.packed != nullptr ? growth.packed->rows.count() : 0;
-  growth.packs = !keeps_tiles_alone(spec_) && should_pack(growth.begin + rows, packed);
+  growth.packs =
+      scans_tiles(spec_) && !keeps_tiles_alone(spec_) && should_pack(growth.begin + rows, packed);
   growth.keeps = !keeps_tiles_alone(spec_);
   return growth;
 }
@@ -277,7 +278,9 @@ Appended Parts::gathered(const Context& context) const {
   const Monitor monitor(context, live_);
   Appended all{.part = copy(parts_, live_, monitor), .end = live_};
   if (!keeps_tiles_alone(spec_)) {
-    all.packed = pack(all.part->rows(live_), spec_.metric, for_packing(context));
+    if (scans_tiles(spec_)) {
+      all.packed = pack(all.part->rows(live_), spec_.metric, for_packing(context));
+    }
     all.family = family_->keep(all.part->rows(live_), nullptr, for_packing(context));
   }
   return all;

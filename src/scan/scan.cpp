@@ -49,7 +49,7 @@ Done run_block(const Block& block, const RowSet& allowed, const Filter& filter,
     return done;
   }
   // At once: growing by doubling would take twice what the plan counts.
-  reserve_room(scratch.keys, static_cast<std::size_t>(answered.pairs()));
+  reserve_room(scratch.keys, static_cast<std::size_t>(scratch.candidates.most()));
   scratch.keys.resize(static_cast<std::size_t>(survivors));
   verifier.keys(scratch.candidates, scratch.thresholds, scratch.keys, monitor);
   sink.consume(scratch.candidates, scratch.keys);

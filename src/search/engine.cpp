@@ -67,6 +67,12 @@ Matrix buffer_for(const RowSource& source, std::int64_t rows) {
   return source.in_memory() ? Matrix() : Matrix(source.dtype(), rows, source.cols());
 }
 
+ChosenDevice found_by(const RowFinder& finder, const SearchInput& input, Isa isa,
+                      SearchShape& shape) {
+  finder.add_to(shape);
+  return {std::string(kCpu), finder.make(input.queries.dtype(), isa), {}};
+}
+
 }  // namespace
 
 Engine::Engine(const SearchInput& input, const Context& context)
@@ -96,7 +102,9 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.fixed_bytes = keeps.shared + static_cast<std::int64_t>(input_.filter.ids().size_bytes());
   shape.threads = resolve_threads(context_.threads);
   shape.memory_limit = context_.memory_limit;
-  ChosenDevice device = choose_device(input_, context_, kernels_.isa, tuning, shape);
+  ChosenDevice device = input_.finder != nullptr
+                            ? found_by(*input_.finder, input_, kernels_.isa, shape)
+                            : choose_device(input_, context_, kernels_.isa, tuning, shape);
   filter_ = std::move(device.filter);
   plan_ = make_plan(shape, tuning);
   plan_.device = device.id;
@@ -152,6 +160,8 @@ Stats Engine::run(Monitor& monitor, const MakeSink& make, const TakeSink& take) 
     plan_.note += (plan_.note.empty() ? "" : "; ") + note;
   }
   filter_.reset();  // with what it has made of the rows: the caller may search on
+  // What a finder does not find, nobody has looked at.
+  if (input_.finder != nullptr) counts_.considered = counts_.verified;
   return {plan_, counts_.considered, counts_.verified, monitor.seconds()};
 }
 

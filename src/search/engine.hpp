@@ -20,6 +20,7 @@
 #include "scan/scan.hpp"
 #include "search/matrix_verifier.hpp"
 #include "search/plan.hpp"
+#include "search/row_finder.hpp"
 
 namespace nearfield {
 
@@ -31,6 +32,7 @@ struct SearchInput {
   const RowFilter& filter;
   Meets meets;
   bool check_finite;
+  const RowFinder* finder = nullptr;  // if an index brings one
 };
 
 class Engine {

@@ -40,6 +40,7 @@ struct Question {
   const KnnOptions& options;
   const Context& context;
   const Tuning& tuning;
+  const RowFinder* finder = nullptr;
 };
 
 // Of a query whose sample had too few rows to guess by. A limit may be -infinity: the key of a
@@ -77,6 +78,7 @@ bool has_filter(const Question& question) {
 std::optional<Sampling> sampling_of(const Question& question) {
   const KnnOptions& options = question.options;
   const RowSource& base = question.base;
+  if (question.finder != nullptr) return std::nullopt;
   if (!(base.in_memory() || base.prepared() != nullptr) || !question.queries.in_memory() ||
       question.context.memory_limit || options.exclude_self || !options.after.empty() ||
       question.queries.rows() < question.tuning.tiles.least_queries ||
@@ -98,10 +100,11 @@ KnnOptions in_sample(KnnOptions options, const Sampling& sampling) {
 
 // `beside`: bytes that it has beside the search itself.
 Engine plan_search(const Question& question, std::int64_t beside) {
-  const auto& [queries, base, options, context, tuning] = question;
-  Engine engine({queries, base, options.metric, options.filter,
-                 options.exclude_self ? Meets::other_rows : Meets::every_row, options.check_finite},
-                context);
+  const auto& [queries, base, options, context, tuning, finder] = question;
+  Engine engine(
+      {queries, base, options.metric, options.filter,
+       options.exclude_self ? Meets::other_rows : Meets::every_row, options.check_finite, finder},
+      context);
   engine.plan({.sink_of_a_query = TopKSink::bytes_per_query(std::min(options.k, base.rows())),
                .shared = beside,
                .result = result_bytes(queries.rows(), options.k),
@@ -197,21 +200,29 @@ Engine plan_whole(const Question& question, const std::optional<Sampling>& sampl
   return plan_search(question, sampling ? bytes_of_guesses(question, *sampling) : 0);
 }
 
-}  // namespace
-
-Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
-              const Context& context, const Tuning& tuning) {
-  const Question question{queries, base, options, context, tuning};
+Neighbors answer_of(const Question& question) {
   check_options(question);
   const std::optional<Sampling> sampling = sampling_of(question);
   Engine engine = plan_whole(question, sampling);
   return with_memory_errors(engine.plan(), kKnnAdvice, [&] {
-    Monitor monitor(context, engine.plan().pairs);
+    Monitor monitor(question.context, engine.plan().pairs);
     Neighbors result = sampling ? search_with_guesses(question, *sampling, engine, monitor)
                                 : search(question, engine, {}, monitor);
     monitor.finish();
     return result;
   });
+}
+
+}  // namespace
+
+Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
+              const Context& context, const Tuning& tuning) {
+  return answer_of({queries, base, options, context, tuning});
+}
+
+Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,
+              const Context& context, const RowFinder& finder) {
+  return answer_of({queries, base, options, context, default_tuning(), &finder});
 }
 
 Neighbors knn(const RowSource& queries, const RowSource& base, const KnnOptions& options,

@@ -1,4 +1,4 @@
-#include <nearfield/within.hpp>
+#include "search/within.hpp"
 
 #include "core/float_environment.hpp"
 #include "scan/range_sink.hpp"
@@ -32,22 +32,21 @@ void append(Range batch, RangeSink& sink, MetricSpec metric, const Radius& radiu
 }
 
 Engine plan_search(const RowSource& queries, const RowSource& base, const WithinOptions& options,
-                   const Context& context) {
+                   const Context& context, const RowFinder* finder) {
   check_ids(options.ids, base.rows());
-  Engine engine({queries, base, options.metric, options.filter,
-                 options.exclude_self ? Meets::other_rows : Meets::every_row, options.check_finite},
-                context);
+  Engine engine(
+      {queries, base, options.metric, options.filter,
+       options.exclude_self ? Meets::other_rows : Meets::every_row, options.check_finite, finder},
+      context);
   engine.plan({.sink_of_a_query = sizeof(std::vector<Neighbor>),
                .result = (queries.rows() + 1) * static_cast<std::int64_t>(sizeof(std::int64_t))},
               "all within the radius", default_tuning());
   return engine;
 }
 
-}  // namespace
-
-Ranges within(const RowSource& queries, const RowSource& base, const WithinOptions& options,
-              const Context& context) {
-  Engine engine = plan_search(queries, base, options, context);
+Ranges answer_of(const RowSource& queries, const RowSource& base, const WithinOptions& options,
+                 const Context& context, const RowFinder* finder) {
+  Engine engine = plan_search(queries, base, options, context, finder);
   const Plan& plan = engine.plan();
   const DefaultFloats floats;
   const Radius radius(options.metric, options.radius);
@@ -70,9 +69,21 @@ Ranges within(const RowSource& queries, const RowSource& base, const WithinOptio
   });
 }
 
+}  // namespace
+
+Ranges within(const RowSource& queries, const RowSource& base, const WithinOptions& options,
+              const Context& context) {
+  return answer_of(queries, base, options, context, nullptr);
+}
+
+Ranges within(const RowSource& queries, const RowSource& base, const WithinOptions& options,
+              const Context& context, const RowFinder& finder) {
+  return answer_of(queries, base, options, context, &finder);
+}
+
 Plan plan_within(const RowSource& queries, const RowSource& base, const WithinOptions& options,
                  const Context& context) {
-  const Engine engine = plan_search(queries, base, options, context);
+  const Engine engine = plan_search(queries, base, options, context, nullptr);
   const Radius checked(options.metric, options.radius);
   return engine.plan();
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from reproduction import __main__ as command
-from reproduction import gemm_sift, knn_gpu, running, shapes
+from reproduction import gemm_sift, knn_gpu, lsh_sift, running, shapes
 from reproduction.knn_gpu import FIGURES
 from reproduction.measured import Measured, Outcome, Place, Recall, outcome_of
 from reproduction.reporting import (
@@ -87,6 +87,12 @@ class Lines(unittest.TestCase):
                   gemm_sift.QUEUED, "padded, 16-bit sums", "as given, 16-bit sums",
                   "padded, 32-bit sums", "as given, 32-bit sums", "match, exact"}
         self.assertEqual(judged - of_gemm, set())
+        of_lsh = {name for found in recorded_outcome("lsh-sift").figures.values()
+                  for name in [*found.series, *(recall.series for recall in found.recalls)]}
+        judged = {lsh_sift.ONE, lsh_sift.TEN, lsh_sift.HUNDRED, lsh_sift.RATIO, lsh_sift.TUNED,
+                  lsh_sift.EXACT, *(f"{series}: {stage}" for stage in ("all", "short list")
+                                    for series in (lsh_sift.ONE, lsh_sift.HUNDRED))}
+        self.assertEqual(judged - of_lsh, set())
 
 
 class Shapes(unittest.TestCase):
@@ -259,6 +265,7 @@ class Report(unittest.TestCase):
         self.assertTrue(heading(DEVICE).startswith("device opencl:0: A Processor, 2 units"))
         card = DEVICE | {"device": "cuda:0", "is_cpu": False}
         self.assertTrue(heading(card).endswith("; a GPU, by cuda"))
+        self.assertIn("; a CPU, ", heading(DEVICE | {"device": "cpu"}))
 
     def test_a_table_has_the_numbers_that_play_a_part(self) -> None:
         found = measured(line("bits", 1e-3, q=1000, n=1000, k=32),
@@ -270,7 +277,8 @@ class Report(unittest.TestCase):
 
     def test_the_thesis_stands_beside(self) -> None:
         devices = {"knn-gpu": "Tesla V100 SXM2 32 GB, CUDA 12.0",
-                   "gemm-sift": "GeForce RTX 3060 12 GB"}
+                   "gemm-sift": "GeForce RTX 3060 12 GB",
+                   "lsh-sift": "GeForce RTX 3060 12 GB"}
         for name, thesis in command.THESES.items():
             outcome = recorded_outcome(name)
             for number, figure in thesis.figures.items():
@@ -317,7 +325,7 @@ class Command(unittest.TestCase):
         program(self.build, thesis.program, recorded(name))
         code, printed, _ = self.run_command("--size", "tiny", thesis=name)
         self.assertEqual(code, 0)
-        self.assertIn(NOT_A_GPU, printed.splitlines()[0])
+        self.assertIn("times are not those of a GPU", printed.splitlines()[0])
         self.assertIn("figures mean nothing", printed.splitlines()[1])
         for figure in thesis.figures.values():
             self.assertIn(figure.title, printed)
@@ -335,6 +343,9 @@ class Command(unittest.TestCase):
 
     def test_a_run_of_matching(self) -> None:
         self.check_run("gemm-sift", set(gemm_sift.FIGURES) - {"times", "frames"})
+
+    def test_a_run_of_hashing(self) -> None:
+        self.check_run("lsh-sift", {"5.16"})
 
     def test_a_figure_of_the_other_thesis(self) -> None:
         self.list_devices("opencl:0")

@@ -38,6 +38,18 @@ class Indexes(CommandLine):
                       "--output", "r.csv")
         self.assertEqual(read_csv(self.path("i.csv")), read_csv(self.path("r.csv")))
 
+    def test_an_approximate_index_is_tuned(self):
+        rows = [[(31 * i * (j + 3)) % 97 / 9 for j in range(4)] for i in range(3000)]
+        write_bin(self.path("many.fbin"), rows, "f")
+        said = self.run_well("build", "--vectors", "many.fbin", "--family", "lsh", "--recall",
+                             "0.7", "--recall-k", "3", "--output", "b.nf").stderr
+        self.assertRegex(said, r"lsh,hash=learned,bits=.*: recall@3 of about (0\.[789]|1\.0)")
+        family = json.loads(self.run_well("info", "b.nf", "--json").stdout)["family"]
+        self.assertTrue(said.startswith(family), said)
+        self.ids_found()
+        self.run_badly("build", "--vectors", "b.fbin", "--recall", "0.7", "--output", "c.nf",
+                       code=1, says=["finds all there is"])
+
     def test_ids_stay(self):
         rows = len(self.BASE)
         self.build()

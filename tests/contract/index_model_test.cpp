@@ -242,6 +242,9 @@ void expect_agreement() {
       {"mih,tables=3", DType::bits, 13, Metric::hamming},
       // Every bucket is near enough, and to be met in one is enough: nothing is missed.
       {"ewh,tables=2,bits=4,errors=4,threshold=1", DType::bits, 13, Metric::hamming},
+      // Every bucket is probed, so that nothing is missed.
+      {"lsh,bits=3,tables=2,probes=8", DType::u8, 6, Metric::sqeuclidean},
+      {"lsh,hash=sign,bits=2,probes=4,match=sort", DType::f32, 5, Metric::cosine},
   };
   std::uint64_t seed = 1;
   for (const IndexSpec& spec : specs) {

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include <nearfield/convert.hpp>
-#include <nearfield/knn.hpp>
-#include <nearfield/within.hpp>
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "filter/filter.hpp"
 #include "index/family.hpp"
 #include "search/allowed_rows.hpp"
+#include "search/knn.hpp"
 #include "search/plan.hpp"
 #include "search/tiled_rows.hpp"
+#include "search/within.hpp"
 
 namespace nearfield {
 namespace {
@@ -29,6 +29,7 @@ class Stretch {
   // Both ends are multiples of 64, or that of the part.
   Stretch(const AskedPart& part, Range range, SharedPacked packed)
       : packed_(std::move(packed)),
+        finder_(part.finder.get()),
         ids_(part.view.ids().subspan(static_cast<std::size_t>(range.begin),
                                      static_cast<std::size_t>(range.size()))) {
     take_filter(part.filter(), range);
@@ -46,6 +47,7 @@ class Stretch {
 
   const RowSource& rows() const { return *rows_; }
   RowFilter filter() const { return filter_; }
+  const RowFinder* finder() const { return finder_; }
   std::span<const std::int64_t> ids() const { return ids_; }
 
  private:
@@ -83,6 +85,7 @@ class Stretch {
   }
 
   SharedPacked packed_;
+  const RowFinder* finder_;
   std::unique_ptr<RowSource> rows_;
   std::unique_ptr<RowSource> unpicked_;
   std::span<const std::int64_t> ids_;
@@ -271,10 +274,12 @@ class Flat final : public Family {
         [&](MatrixView asked, const Stretch& stretch, bool first, const Context& own) {
           // Of those behind the first only as many as there are: the last rows of a part are few.
           const std::int64_t most = first ? k : std::min(k, stretch.rows().rows());
-          return knn(
-              MatrixRows(asked), stretch.rows(),
-              {.k = most, .metric = metric_, .filter = stretch.filter(), .ids = stretch.ids()},
-              own);
+          const KnnOptions options{
+              .k = most, .metric = metric_, .filter = stretch.filter(), .ids = stretch.ids()};
+          const MatrixRows rows(asked);
+          return stretch.finder() != nullptr
+                     ? knn(rows, stretch.rows(), options, own, *stretch.finder())
+                     : knn(rows, stretch.rows(), options, own);
         });
   }
 
@@ -283,12 +288,14 @@ class Flat final : public Family {
     return all_rows<Ranges>(
         queries, parts, context,
         [&](MatrixView asked, const Stretch& stretch, bool /*first*/, const Context& own) {
-          return nearfield::within(MatrixRows(asked), stretch.rows(),
-                                   {.radius = radius,
-                                    .metric = metric_,
-                                    .filter = stretch.filter(),
-                                    .ids = stretch.ids()},
-                                   own);
+          const WithinOptions options{.radius = radius,
+                                      .metric = metric_,
+                                      .filter = stretch.filter(),
+                                      .ids = stretch.ids()};
+          const MatrixRows rows(asked);
+          return stretch.finder() != nullptr
+                     ? nearfield::within(rows, stretch.rows(), options, own, *stretch.finder())
+                     : nearfield::within(rows, stretch.rows(), options, own);
         });
   }
 

@@ -324,12 +324,15 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
   const std::vector<std::string_view> keys(names.begin(), names.end());
   int done = 0;
   int refused = 0;
-  for (const auto& [family, dtype, metric] : {std::tuple("flat", DType::f32, Metric::sqeuclidean),
-                                              {"flat", DType::f32, Metric::l1},
-                                              {"flat", DType::u8, Metric::sqeuclidean},
-                                              {"flat", DType::bits, Metric::hamming},
-                                              {"mih", DType::bits, Metric::hamming},
-                                              {"ewh", DType::bits, Metric::hamming}}) {
+  for (const auto& [family, dtype, metric] :
+       {std::tuple("flat", DType::f32, Metric::sqeuclidean),
+        {"flat", DType::f32, Metric::l1},
+        {"flat", DType::u8, Metric::sqeuclidean},
+        {"flat", DType::bits, Metric::hamming},
+        {"mih", DType::bits, Metric::hamming},
+        {"ewh", DType::bits, Metric::hamming},
+        {"lsh,tables=4", DType::f32, Metric::cosine},
+        {"lsh,tables=2,match=sort,probes=200", DType::u8, Metric::sqeuclidean}}) {
     const Matrix vectors = data::make_matrix({data::Kind::uniform, dtype, kRows, 64, 1});
     knn(vectors.view().slice(0, 100), vectors, {.metric = metric}, {.threads = 2});
     for (const bool with_keys : {false, true}) {
@@ -377,7 +380,7 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
       }
     }
   }
-  EXPECT_GT(done, 250);  // of 640
+  EXPECT_GT(done, 250);  // of 980
   EXPECT_GT(refused, 50);
 }
 

@@ -1,0 +1,124 @@
+// Locality-sensitive hashing: near vectors are likely to have the same hash, and are looked up by
+// it. What is not in a table yet is scanned. Of what is found the nearest are given, which may not
+// be the nearest of all: answers are not exact.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/tasks.hpp"
+#include "index/family.hpp"
+#include "index/lsh/lsh_file.hpp"
+#include "index/lsh/lsh_filter.hpp"
+#include "index/lsh/lsh_tables.hpp"
+#include "index/lsh/lsh_tune.hpp"
+
+namespace nearfield {
+namespace {
+
+// How much is found hangs on the vectors, and nobody knows it without searching exactly.
+template <class Result>
+Result with_unknown_recall(Result result) {
+  if (!result.exact) {
+    result.stats.plan.expected_recall = std::numeric_limits<double>::quiet_NaN();
+  }
+  return result;
+}
+
+class Lsh final : public Family {
+ public:
+  explicit Lsh(const IndexSpec& spec)
+      : spec_(spec), parameters_(parse_lsh(spec)), flat_(make_flat(flat_spec(spec))) {}
+
+  SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
+                        const Context& context) const override {
+    const Monitor monitor(context, rows.rows());
+    return make_lsh_tables(rows, spec_.metric, std::static_pointer_cast<const LshTables>(before),
+                           parameters_, resolve_threads(context.threads), monitor);
+  }
+  std::int64_t bytes_to_keep(std::int64_t rows, const SharedFamilyData& before,
+                             int threads) const override {
+    return lsh_bytes(rows, spec_.cols, static_cast<const LshTables*>(before.get()), parameters_,
+                     threads);
+  }
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+                                         const Monitor& monitor) const override {
+    return lsh_tensors(parts, spec_.metric, parameters_, threads, monitor);
+  }
+  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
+    return bytes_to_write_lsh(rows, spec_.cols, parameters_, threads);
+  }
+  SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
+    return open_lsh_tables(file, spec_, parameters_, rows);
+  }
+  void verify(const FamilyData& data, MatrixView rows, const std::string& path,
+              const Monitor& monitor) const override {
+    verify_lsh_tables(static_cast<const LshTables&>(data), rows, spec_.metric, path, monitor);
+  }
+
+  Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
+                   const Context& context) const override {
+    const std::vector<AskedPart> asked = divided(parts);
+    return with_unknown_recall(
+        flat_->search(queries, asked, k, within_limit(parts, asked, context)));
+  }
+  Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
+                const Context& context) const override {
+    const std::vector<AskedPart> asked = divided(parts);
+    return with_unknown_recall(
+        flat_->within(queries, asked, radius, within_limit(parts, asked, context)));
+  }
+
+  TunedIndex tune(const RowSource& rows, const RowSource& queries, const TuneIndexOptions& options,
+                  const Context& context) const override {
+    return tune_lsh(spec_, parameters_, rows, queries, options, context);
+  }
+
+ private:
+  // Each run by itself, and the rows behind the last one by a scan. Rows of a list are few, and are
+  // looked at one by one.
+  std::vector<AskedPart> divided(std::span<const AskedPart> parts) const {
+    std::vector<AskedPart> asked;
+    for (const AskedPart& part : parts) {
+      const auto* const tables = static_cast<const LshTables*>(part.view.family.get());
+      std::int64_t end = 0;
+      if (tables != nullptr && !part.only_listed) {
+        for (const auto& run : tables->runs()) {
+          asked.push_back(part);
+          asked.back().only_rows = run->rows;
+          asked.back().finder = std::make_shared<LshFinder>(run, parameters_.probes, spec_.metric);
+          end = run->rows.end;
+        }
+      }
+      if (end == part.view.count && end > 0) continue;
+      asked.push_back(part);
+      if (end > 0) asked.back().only_rows = Range{end, part.view.count};
+    }
+    return asked;
+  }
+
+  // Less copies of who is asked, with a bit for each row.
+  static Context within_limit(std::span<const AskedPart> parts, std::span<const AskedPart> asked,
+                              const Context& context) {
+    Context own = context;
+    if (!own.memory_limit || asked.size() == parts.size()) return own;
+    std::int64_t bytes = 0;
+    for (const AskedPart& part : asked) {
+      bytes += static_cast<std::int64_t>(sizeof(AskedPart) + 8 * part.allowed.size());
+    }
+    own.memory_limit = std::max<std::int64_t>(*own.memory_limit - bytes, 0);
+    return own;
+  }
+
+  IndexSpec spec_;
+  LshParameters parameters_;
+  std::unique_ptr<Family> flat_;
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_lsh(const IndexSpec& spec) { return std::make_unique<Lsh>(spec); }
+
+}  // namespace nearfield

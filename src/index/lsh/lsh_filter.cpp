@@ -1,0 +1,179 @@
+#include "index/lsh/lsh_filter.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "index/lsh/lsh_places.hpp"
+#include "index/lsh/row_marks.hpp"
+
+namespace nearfield {
+namespace {
+
+// Listed at a time, and of a query at first: then it has a threshold, above which float32 rejects
+// most rows.
+constexpr std::int64_t kMostListed = 1 << 14;
+constexpr std::size_t kFirstListed = 256;
+
+// Rows of buckets between two looks at the monitor: some milliseconds.
+constexpr std::int64_t kRowsBetweenChecks = 1 << 21;
+
+constexpr std::size_t kPlacesAhead = 8;
+
+// What a query has met, and gives a piece at a time.
+struct ShortList {
+  explicit ShortList(std::int64_t rows) : marks(rows) {}
+
+  std::int64_t query = -1;  // whose rows from `next` on are marked; -1: nobody's
+  std::int64_t next = 0;
+  RowMarks marks;
+  std::vector<std::uint32_t> listed;
+};
+
+class LshFilter final : public Filter {
+ public:
+  LshFilter(const LshRun& run, std::string name) : run_(run), name_(std::move(name)) {}
+
+  // `first`: the number of the first query.
+  void start(const LshPlaces& places, std::int64_t first, const Monitor& monitor) {
+    places_ = &places;
+    first_query_ = first;
+    monitor_ = &monitor;
+  }
+
+  // Of one query.
+  void survivors(const Block& block, std::span<const double> /*thresholds*/,
+                 Candidates& out) const override {
+    const std::int64_t query = block.queries.begin;
+    std::unique_ptr<ShortList> list = take_list(query, block.rows.begin);
+    if (list->query != query) gather(query, block.rows.begin, *list);
+    const std::size_t most = block.rows.begin == 0 ? kFirstListed : kMostListed;
+    list->listed.clear();
+    list->listed.reserve(kMostListed);
+    const bool all = list->marks.take(block.rows.end, most, list->listed);
+    const std::int64_t end = all ? block.rows.end : list->listed.back() + std::int64_t{1};
+    out.start_listed({block.queries, {block.rows.begin, end}}, kMostListed);
+    for (const std::uint32_t row : list->listed) out.add(row);
+    out.end_query();
+    list->next = end;
+    if (end == run_.rows.size()) list->query = -1;
+    const std::lock_guard lock(mutex_);
+    lists_.push_back(std::move(list));
+  }
+
+  bool certified() const override { return false; }
+  std::string name() const override { return name_; }
+
+ private:
+  // The one that has its rows from `row` on, or one that is free.
+  std::unique_ptr<ShortList> take_list(std::int64_t query, std::int64_t row) const {
+    const std::lock_guard lock(mutex_);
+    auto found = std::ranges::find_if(
+        lists_, [&](const auto& list) { return list->query == query && list->next == row; });
+    if (found == lists_.end()) found = std::ranges::find(lists_, -1, &ShortList::query);
+    if (found == lists_.end()) return std::make_unique<ShortList>(run_.rows.size());
+    std::unique_ptr<ShortList> list = std::move(*found);
+    lists_.erase(found);
+    return list;
+  }
+
+  // Marks the rows of all its buckets, from `row` on.
+  void gather(std::int64_t query, std::int64_t row, ShortList& list) const {
+    std::int64_t unchecked = 0;
+    const auto first = static_cast<std::uint32_t>(row);
+    for (std::int64_t i = 0; i < run_.functions.tables; ++i) {
+      const KeyTableView& table = run_.tables[static_cast<std::size_t>(i)];
+      const std::span<const KeyPlace> places = places_->of(query - first_query_, i);
+      for (std::size_t j = 0; j < places.size(); ++j) {
+        if (j + kPlacesAhead < places.size()) {
+          __builtin_prefetch(table.rows().data() + places[j + kPlacesAhead].begin);
+        }
+        for (const std::uint32_t found : table.rows_of(places[j])) {
+          table.buckets().check_row(found);
+          if (found >= first) list.marks.add(found);
+        }
+        unchecked += places[j].count;
+        if (unchecked < kRowsBetweenChecks) continue;
+        monitor_->check();
+        unchecked = 0;
+      }
+    }
+    list.query = query;
+  }
+
+  const LshRun& run_;
+  std::string name_;
+  const LshPlaces* places_ = nullptr;
+  std::int64_t first_query_ = 0;
+  const Monitor* monitor_ = nullptr;
+  mutable std::mutex mutex_;  // guards lists_
+  mutable std::vector<std::unique_ptr<ShortList>> lists_;
+};
+
+class LshFilterMaker final : public FilterMaker {
+ public:
+  LshFilterMaker(const LshRun& run, std::int64_t probes, MetricSpec metric, Isa isa)
+      : run_(run),
+        probes_(probes),
+        metric_(metric),
+        isa_(isa),
+        filter_(run, fmt::format("locality-sensitive hashing, {} tables of {} bits, {} probes each",
+                                 run.functions.tables, run.functions.scheme.bits, probes)) {}
+
+  void take_queries(const Piece& queries, const Piece& /*rows*/, int threads,
+                    Monitor& monitor) override {
+    places_.reset();
+    places_.emplace(queries.view, run_, probes_, metric_, isa_, threads, monitor);
+    hashing_seconds_ += places_->hashing_seconds();
+    lookup_seconds_ += places_->lookup_seconds();
+    filter_.start(*places_, queries.first, monitor);
+  }
+
+  TakenRows take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) override {
+    return {filter_, rows.view.rows()};
+  }
+
+  std::string name() const override { return filter_.name(); }
+  std::string note() const override {
+    return fmt::format("hashed in {:.6f} s, looked up in {:.6f} s", hashing_seconds_,
+                       lookup_seconds_);
+  }
+
+ private:
+  const LshRun& run_;
+  std::int64_t probes_;
+  MetricSpec metric_;
+  Isa isa_;
+  LshFilter filter_;
+  std::optional<LshPlaces> places_;
+  double hashing_seconds_ = 0;
+  double lookup_seconds_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<FilterMaker> LshFinder::make(DType /*queries*/, Isa isa) const {
+  return std::make_unique<LshFilterMaker>(*run_, probes_, metric_, isa);
+}
+
+// One query at a time, and all rows at once.
+void LshFinder::add_to(SearchShape& shape) const {
+  constexpr double kShare = 1.0 / 64;  // of the rows, that are verified: a guess
+  const std::int64_t rows = run_->rows.size();
+  shape.value_cost *= kShare;
+  shape.tiles = TileShape{.most_rows = rows,
+                          .most_pairs = rows,
+                          .most_listed = kMostListed,
+                          .listed_bytes = 16,  // with a copy of its row
+                          .first_rows = rows,
+                          .most_row_parts = 1};
+  shape.query_filter_bytes = LshPlaces::bytes_of_a_query(*run_, probes_);
+  shape.fixed_bytes +=
+      shape.threads * (RowMarks::bytes(rows) + LshPlaces::bytes_of_a_thread(*run_, probes_));
+}
+
+}  // namespace nearfield
