@@ -35,15 +35,15 @@ class Candidates {
   // Every row for every query.
   void start_dense(const Block& block);
 
-  // None yet: for each query in turn, add rows, then end_query.
+  // None yet: for each query in turn, add rows, then end_query. most: of all queries.
   void start_listed(const Block& block) { start_listed(block, block.pairs()); }
+  void start_listed(const Block& block, std::int64_t most);
   void add(std::int64_t row) {
     rows_.push_back(static_cast<std::uint32_t>(row - block_.rows.begin));
   }
   void end_query() { ends_.push_back(rows_.size()); }
 
-  // The same, from a filter that knows the true keys: nobody need verify them. most: of all
-  // queries.
+  // The same, from a filter that knows the true keys: nobody need verify them.
   void start_keyed(const Block& block) { start_keyed(block, block.pairs()); }
   void start_keyed(const Block& block, std::int64_t most);
   void add(std::int64_t row, double key) {
@@ -86,8 +86,6 @@ class Candidates {
   }
 
  private:
-  void start_listed(const Block& block, std::int64_t most);
-
   Block block_;
   bool dense_ = true;
   bool keyed_ = false;
