@@ -17,6 +17,7 @@
 #include "exit_code.hpp"
 #include "index_commands.hpp"
 #include "info_command.hpp"
+#include "metric_commands.hpp"
 #include "plan_command.hpp"
 #include "search_commands.hpp"
 #include "usage_error.hpp"
@@ -35,6 +36,7 @@ void add_commands(CLI::App& app) {
   add_select_command(app);
   add_pairwise_command(app);
   add_index_commands(app);
+  add_metric_commands(app);
   add_eval_command(app);
   add_plan_command(app);
   add_devices_command(app);

@@ -12,8 +12,8 @@ from pathlib import Path
 from posixpath import dirname, normpath
 
 # The one statement of the order: a folder of src/ includes itself and what stands before it.
-LAYERS = ("include", "core", "io", "device", "distance", "select", "filter", "scan", "search",
-          "code", "hash", "dedup", "index", "eval")
+LAYERS = ("include", "core", "io", "device", "distance", "select", "filter", "scan", "object",
+          "search", "code", "hash", "dedup", "index", "eval")
 
 ROOTS = ("include", "src", "cli", "plugins", "python", "tests", "bench", "examples")
 

@@ -20,10 +20,14 @@
 #include <nearfield/match_pairs.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
+#include <nearfield/metric_index.hpp>
 #include <nearfield/mutual.hpp>
+#include <nearfield/object_metric.hpp>
+#include <nearfield/object_metrics.hpp>
 #include <nearfield/output_file.hpp>
 #include <nearfield/pairs.hpp>
 #include <nearfield/pairwise.hpp>
+#include <nearfield/pivot_index.hpp>
 #include <nearfield/prepared.hpp>
 #include <nearfield/quantize.hpp>
 #include <nearfield/results.hpp>

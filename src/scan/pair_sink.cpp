@@ -6,12 +6,18 @@
 namespace nearfield {
 
 PairCollection::PairCollection(double bound, Admits admits, std::optional<std::int64_t> most,
-                               FoundBudget& budget)
-    : admits_(std::move(admits)), budget_(budget), bound_(bound) {
+                               FoundBudget& budget, const PairIds& ids)
+    : admits_(std::move(admits)), budget_(budget), ids_(ids), bound_(bound) {
   if (most) {
     closest_.emplace(*most);
     bound_ = std::min(bound, closest_->threshold());
   }
+}
+
+KeyedPair PairCollection::named(double key, std::int64_t first, std::int64_t second) const {
+  const std::int64_t a = id_of(ids_.first, first);
+  const std::int64_t b = id_of(ids_.second, second);
+  return ids_.one_set && b < a ? KeyedPair{key, b, a} : KeyedPair{key, a, b};
 }
 
 void PairCollection::take(const Candidates& candidates, std::span<const double> keys) {
@@ -26,10 +32,10 @@ void PairCollection::take(const Candidates& candidates, std::span<const double> 
       [&](std::int64_t first, double key, std::int64_t second) {
         if (!admits_(key)) return;
         if (!closest_) {
-          all_.push_back({key, first, second});
+          all_.push_back(named(key, first, second));
           return;
         }
-        closest_->offer({key, first, second});
+        closest_->offer(named(key, first, second));
         if (closest_->threshold() < this->bound()) bound_ = closest_->threshold();
       });
 }

@@ -24,6 +24,14 @@ struct KeyedPair {
   friend auto operator<=>(const KeyedPair&, const KeyedPair&) = default;
 };
 
+// What the two of a pair are called; each looks at the caller's memory, and is empty where they are
+// called by their numbers. Of one set, the smaller id is the first.
+struct PairIds {
+  std::span<const std::int64_t> first = {};
+  std::span<const std::int64_t> second = {};
+  bool one_set = false;
+};
+
 // The pairs of a search, whichever query and thread they come from.
 class PairCollection {
  public:
@@ -31,8 +39,8 @@ class PairCollection {
 
   // Those that are admitted, whose keys are all at most the bound; the `most` closest of them, if
   // that is given. The budget is spent where it is not, and outlives this.
-  PairCollection(double bound, Admits admits, std::optional<std::int64_t> most,
-                 FoundBudget& budget);
+  PairCollection(double bound, Admits admits, std::optional<std::int64_t> most, FoundBudget& budget,
+                 const PairIds& ids = {});
 
   // Bytes taken if only so many are kept.
   static std::int64_t bytes(std::int64_t most) {
@@ -48,8 +56,11 @@ class PairCollection {
   std::span<const KeyedPair> finish();
 
  private:
+  KeyedPair named(double key, std::int64_t first, std::int64_t second) const;
+
   const Admits admits_;
   FoundBudget& budget_;
+  const PairIds ids_;
   std::atomic<double> bound_;
   std::mutex mutex_;  // of what follows
   std::optional<TopK<KeyedPair>> closest_;

@@ -25,6 +25,12 @@ class Sink {
   // The key above which a row is of no use to each query.
   virtual void thresholds(Range queries, std::span<double> out) const = 0;
 
+  // False if a row is of no use even if its key is the least it can be: the threshold, and of all
+  // rows with that key others come first.
+  virtual bool takes(std::int64_t /*query*/, double /*least_key*/, std::int64_t /*row*/) const {
+    return true;
+  }
+
   // keys: of the candidates, in their order. Ids are row numbers.
   virtual void consume(const Candidates& candidates, std::span<const double> keys) = 0;
 

@@ -53,9 +53,14 @@ class TopK {
     __builtin_prefetch(&buffer_[buffer_.size() / 2]);
   }
 
+  // Whether it would be kept, at least for now.
+  bool takes(const Item& candidate) const {
+    return candidate.key <= threshold_ && !(full_ && !(candidate < worst_));
+  }
+
   // True if it is kept, at least for now.
   bool offer(const Item& candidate) {
-    if (!(candidate.key <= threshold_) || (full_ && !(candidate < worst_))) return false;
+    if (!takes(candidate)) return false;
     push(candidate);
     return true;
   }

@@ -11,14 +11,20 @@ SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "match", "groundtruth"]
 VALUES = ["select", "pairwise"]
 GROUPS = ["dedup"]
 INDEXES = ["build", "add", "remove", "search", "verify", "compact"]
-COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *GROUPS, *VALUES, *INDEXES, "eval",
-                                "plan", "devices", "tune", "completion"]]
+COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *GROUPS, *VALUES, *INDEXES, "metric",
+                                "eval", "plan", "devices", "tune", "completion"]]
 COMMANDS += [["plan", name] for name in SEARCHES]
+COMMANDS += [["metric", name] for name in ("search", "pairs", "check")]
 COMMANDS += [["completion", shell] for shell in ("bash", "zsh", "fish")]
 KNN = ["knn", "--queries", "q.fbin", "--base", "b.fbin"]
 
 
 class Help(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.path("words.txt").write_text("near\nfield\nfar\n")
+        self.path("typed.txt").write_text("neer\n")
+
     def test_version(self):
         version = pathlib.Path(__file__).parents[2].joinpath("VERSION").read_text().strip()
         self.assertEqual(self.run_well("--version").stdout.strip(), f"nearfield {version}")

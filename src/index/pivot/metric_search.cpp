@@ -1,0 +1,283 @@
+// The searches of a MetricIndex: the loop of scan/scan_rising.hpp with one sink or another.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "core/infinity.hpp"
+#include "core/memory_errors.hpp"
+#include "core/tasks.hpp"
+#include "device/device_name.hpp"
+#include "index/pivot/metric_state.hpp"
+#include "object/object_verifier.hpp"
+#include "scan/pair_sink.hpp"
+#include "scan/range_sink.hpp"
+#include "scan/scan_rising.hpp"
+#include "scan/top_k_sink.hpp"
+#include "search/neighbor_results.hpp"
+#include "search/pair_results.hpp"
+
+namespace nearfield {
+namespace {
+
+// Keys are distances, as those of this metric are.
+constexpr Metric kAsTheyAre = Metric::l1;
+
+constexpr const char* kAdvice = "ask fewer queries at a time, or for fewer results";
+
+struct RisingTuning {
+  // Queries that share what is kept of rows while it is in a cache. Each has a byte for every row.
+  std::int64_t query_tile = 4;
+  // Distances to the first objects are computed before any is known to be near; and a metric is
+  // told the newest threshold once a block.
+  std::int64_t first_block = 16;
+  std::int64_t most_block = 256;
+  // Queries whose distances to pivots are kept at a time, 2.5 KiB each.
+  std::int64_t batch = 4096;
+};
+
+class MetricSearch {
+ public:
+  MetricSearch(const MetricState& state, std::span<const ObjectView> queries,
+               std::optional<std::int64_t> slots, const Context& context)
+      : state_(state), queries_(queries), slots_(slots), context_(context) {
+    check_on_cpu(context, "an index of objects");
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      check_object(*state.metric, queries[i], static_cast<std::int64_t>(i));
+    }
+    if (slots && *slots < 0) {
+      fail(ErrorCode::invalid_argument, "the number of pivots is 0 or more, got {}", *slots);
+    }
+    const RisingTuning tuning;
+    grid_.queries = {0, std::ssize(queries)};
+    grid_.rows = state.objects.size();
+    grid_.first_block = tuning.first_block;
+    grid_.most_block = tuning.most_block;
+    grid_.query_tile = tuning.query_tile;
+    batch_ = tuning.batch;
+    grid_.threads = state.metric->any_thread() ? resolve_threads(context.threads) : 1;
+    isa_ = context.isa.value_or(default_isa());
+    pairs_ = checked_mul(grid_.queries.size(), grid_.rows, "queries x objects");
+  }
+
+  void set_budget(std::optional<std::int64_t> budget) {
+    if (!budget) return;
+    if (*budget < 0) {
+      fail(ErrorCode::invalid_argument, "a budget is 0 distances or more, got {}", *budget);
+    }
+    grid_.budget = std::max<std::int64_t>(*budget - state_.filter.pivots(), 0);
+  }
+  void set_fixed_thresholds() { grid_.fixed_thresholds = !grid_.budget; }
+  void set_ids_only() { grid_.keys_do_not_matter = true; }
+  // Queries are the rows of the index.
+  void set_one_set() {
+    one_set_ = true;
+    grid_.asking = state_.ids.live_bits();
+    pairs_ =
+        grid_.rows % 2 == 0 ? grid_.rows / 2 * (grid_.rows - 1) : (grid_.rows - 1) / 2 * grid_.rows;
+  }
+
+  std::int64_t pairs() const { return pairs_; }
+  const Plan& plan() const { return plan_; }
+
+  // result: bytes of what is found, kept: of what is held meanwhile. Throws memory_limit where it
+  // does not fit.
+  void make_plan(std::int64_t result, std::int64_t kept, const char* selector) {
+    const auto working = [&] {
+      return kept + ObjectBounds::bytes(state_.filter, std::min(batch_, grid_.queries.size())) +
+             grid_.threads * rising_bytes(grid_);
+    };
+    const std::optional<std::int64_t> limit = context_.memory_limit;
+    while (limit && result + working() > *limit && (grid_.query_tile > 1 || grid_.threads > 1)) {
+      if (grid_.query_tile > 1) {
+        grid_.query_tile /= 2;
+      } else {
+        --grid_.threads;
+      }
+    }
+    if (limit && result + working() > *limit) {
+      fail(ErrorCode::memory_limit,
+           "the search takes {} bytes, {} of them for its results, but the memory limit is {}: "
+           "raise it, or {}",
+           result + working(), result, *limit, kAdvice);
+    }
+    plan_.isa = isa_;
+    plan_.filter = state_.filter.name();
+    plan_.kernel = state_.metric->name();
+    plan_.selector = selector;
+    plan_.threads = grid_.threads;
+    plan_.query_batch = std::min(batch_, grid_.queries.size());
+    plan_.base_chunk = grid_.rows;
+    plan_.passes = divide_up(grid_.queries.size(), grid_.query_tile);
+    plan_.query_tile = grid_.query_tile;
+    plan_.row_tile = grid_.most_block;
+    plan_.pairs = pairs_;
+    plan_.result_bytes = result;
+    plan_.working_bytes = working();
+  }
+
+  // How many results fit beside that, if there is a limit.
+  std::optional<std::int64_t> room_for(std::int64_t bytes_each) const {
+    if (!context_.memory_limit) return std::nullopt;
+    return (*context_.memory_limit - plan_.result_bytes - plan_.working_bytes) / bytes_each;
+  }
+
+  // True if the answer is exact.
+  bool run(Sink& sink, Monitor& monitor, Stats& stats) {
+    RowSet allowed =
+        state_.ids.live_bits().empty() ? RowSet::all() : RowSet::bitset(state_.ids.live_bits());
+    if (one_set_) allowed.set_meets(Meets::later_rows);
+    const ObjectVerifier verifier(*state_.metric, queries_, state_.objects, isa_);
+    std::int64_t cut = 0;
+    const std::int64_t all = grid_.queries.end;
+    for (std::int64_t first = 0; first < all; first += batch_) {
+      grid_.queries = {first, std::min(first + batch_, all)};
+      const ObjectBounds bounds(state_.filter, queries_, grid_.queries, slots_, isa_, grid_.threads,
+                                monitor);
+      const RisingCounts counts =
+          scan_rising(grid_, allowed, bounds, level_kernels(isa_), verifier, sink, monitor);
+      stats.pairs_considered += counts.considered;
+      stats.pairs_verified += counts.verified + bounds.distances();
+      cut += counts.cut;
+    }
+    stats.plan = plan_;
+    return cut == 0;
+  }
+
+ private:
+  const MetricState& state_;
+  std::span<const ObjectView> queries_;
+  std::optional<std::int64_t> slots_;
+  const Context& context_;
+  RisingGrid grid_;
+  Isa isa_ = Isa::scalar;
+  bool one_set_ = false;
+  std::int64_t batch_ = 1;
+  std::int64_t pairs_ = 0;
+  Plan plan_;
+};
+
+void check_radius(double radius) {
+  if (std::isnan(radius)) fail(ErrorCode::invalid_argument, "the radius is NaN: give a number");
+}
+
+void append_ranges(RangeSink& sink, std::int64_t queries, bool ids_only, const Monitor& monitor,
+                   Ranges& result) {
+  result.offsets.reserve(static_cast<std::size_t>(queries + 1));
+  result.offsets.push_back(0);
+  for (std::int64_t query = 0; query < queries; ++query) {
+    for (const Neighbor& neighbor : sink.finish(query)) {
+      result.ids.push_back(neighbor.id);
+      if (ids_only) continue;
+      result.keys.push_back(neighbor.key);
+      result.distances.push_back(static_cast<float>(neighbor.key));
+    }
+    if (ids_only) std::sort(result.ids.begin() + result.offsets.back(), result.ids.end());
+    result.offsets.push_back(std::ssize(result.ids));
+    monitor.check();
+  }
+}
+
+Pairs found_pairs(MetricSearch& search, const PairIds& ids, const MetricPairsOptions& options,
+                  const Context& context) {
+  if (!options.radius && !options.count) {
+    fail(ErrorCode::invalid_argument, "pairs needs a radius, a count, or both");
+  }
+  if (options.count && *options.count < 0) {
+    fail(ErrorCode::invalid_argument, "the count of pairs is 0 or more, got {}", *options.count);
+  }
+  const double radius = options.radius.value_or(kInfinity);
+  check_radius(radius);
+  std::optional<std::int64_t> most;
+  if (options.count)
+    most = std::min(*options.count, search.pairs());
+  else
+    search.set_fixed_thresholds();
+  search.make_plan(most.value_or(0) * kPairResultBytes, PairCollection::bytes(most.value_or(0)),
+                   most ? "closest pairs" : "all pairs within the radius");
+  constexpr std::int64_t kBytesAFoundPair = 2 * sizeof(KeyedPair) + kPairResultBytes;
+  FoundBudget budget(search.room_for(kBytesAFoundPair), "ask for a smaller radius or count");
+  return with_memory_errors(search.plan(), kAdvice, [&] {
+    PairCollection collection(
+        radius, [](double) { return true; }, most, budget, ids);
+    PairSink sink(collection);
+    Monitor monitor(context, search.pairs());
+    Pairs result;
+    result.exact = search.run(sink, monitor, result.stats);
+    append_pairs(collection.finish(), kAsTheyAre, monitor, result);
+    monitor.finish();
+    result.stats.seconds = monitor.seconds();
+    return result;
+  });
+}
+
+}  // namespace
+
+Neighbors search_metric(const MetricState& state, std::span<const ObjectView> queries,
+                        const MetricSearchOptions& options, const Context& context) {
+  if (options.k < 0) fail(ErrorCode::invalid_argument, "k is 0 or more, got {}", options.k);
+  const std::int64_t count = std::ssize(queries);
+  MetricSearch search(state, queries, options.pivots, context);
+  search.set_budget(options.budget);
+  const std::int64_t kept = std::min(options.k, state.objects.size());
+  search.make_plan(result_bytes(count, options.k), count * TopKSink::bytes_per_query(kept),
+                   TopK<Neighbor>::name(kept));
+  return with_memory_errors(search.plan(), kAdvice, [&] {
+    Monitor monitor(context, search.pairs());
+    Neighbors result = nothing_found(count, options.k, kAsTheyAre, monitor);
+    TopKSink sink({0, count}, kept, {.ids = state.ids.ids()});
+    result.exact = search.run(sink, monitor, result.stats);
+    write_results({0, count}, sink, kAsTheyAre, search.plan().threads, monitor, result);
+    monitor.finish();
+    result.stats.seconds = monitor.seconds();
+    return result;
+  });
+}
+
+Ranges metric_within(const MetricState& state, std::span<const ObjectView> queries,
+                     const MetricRangeOptions& options, const Context& context) {
+  check_radius(options.radius);
+  const std::int64_t count = std::ssize(queries);
+  MetricSearch search(state, queries, options.pivots, context);
+  search.set_budget(options.budget);
+  search.set_fixed_thresholds();
+  if (options.ids_only && !options.budget) search.set_ids_only();
+  const auto offsets = (count + 1) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  search.make_plan(offsets, count * static_cast<std::int64_t>(sizeof(std::vector<Neighbor>)),
+                   "all within the radius");
+  // In the sink and in the result, each grown by doubling.
+  constexpr std::int64_t kOfAResult = 2 * (sizeof(Neighbor) + 2 * sizeof(double) + sizeof(float));
+  FoundBudget budget(search.room_for(kOfAResult), "ask for a smaller radius or fewer queries");
+  return with_memory_errors(search.plan(), kAdvice, [&] {
+    Monitor monitor(context, search.pairs());
+    RangeSink sink({0, count}, options.radius, budget, state.ids.ids());
+    Ranges result;
+    result.exact = search.run(sink, monitor, result.stats);
+    append_ranges(sink, count, options.ids_only, monitor, result);
+    monitor.finish();
+    result.stats.seconds = monitor.seconds();
+    return result;
+  });
+}
+
+Pairs metric_pairs(const MetricState& state, const MetricPairsOptions& options,
+                   const Context& context) {
+  std::vector<ObjectView> rows;
+  rows.reserve(static_cast<std::size_t>(state.objects.size()));
+  for (std::int64_t row = 0; row < state.objects.size(); ++row) {
+    rows.push_back(state.objects.view(row));
+  }
+  MetricSearch search(state, rows, options.pivots, context);
+  search.set_one_set();
+  return found_pairs(search, {state.ids.ids(), state.ids.ids(), true}, options, context);
+}
+
+Pairs metric_pairs(const MetricState& state, std::span<const ObjectView> others,
+                   const MetricPairsOptions& options, const Context& context) {
+  MetricSearch search(state, others, options.pivots, context);
+  return found_pairs(search, {{}, state.ids.ids(), false}, options, context);
+}
+
+}  // namespace nearfield

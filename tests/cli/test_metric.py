@@ -1,0 +1,114 @@
+"""nearfield metric: texts under a metric of objects, against a search by hand."""
+import csv
+import io
+import json
+import random
+import subprocess
+import unittest
+
+from support import NEARFIELD, CommandLine
+
+
+def edits(a, b):
+    """The textbook's table, of code points."""
+    above = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (x != y)))
+        above = row
+    return above[-1]
+
+
+def some_words(count, seed):
+    numbers = random.Random(seed)
+    return ["".join(numbers.choices('ab"é,', k=numbers.randint(1, 6))) for _ in range(count)]
+
+
+class Metric(CommandLine):
+    WORDS = some_words(90, 1)
+    TYPED = some_words(7, 2)
+
+    def setUp(self):
+        super().setUp()
+        self.path("words.txt").write_text("\n".join(self.WORDS) + "\n")
+        self.path("typed.txt").write_text("\n".join(self.TYPED))  # no end of the last line
+
+    def ranked(self, query):
+        return sorted((edits(query, word), i) for i, word in enumerate(self.WORDS))
+
+    def lines(self, found):
+        """The lines of these (distance, id) of each query."""
+        return [[str(query), str(rank), str(i), str(distance), self.WORDS[i]]
+                for query, ones in enumerate(found)
+                for rank, (distance, i) in enumerate(ones, 1)]
+
+    def read(self, text):
+        header, *lines = csv.reader(io.StringIO(text))
+        self.assertEqual(header, ["query", "rank", "id", "distance", "key"])
+        return lines
+
+    def test_nearest(self):
+        want = self.lines(self.ranked(word)[:4] for word in self.TYPED)
+        for pivots in ([], ["--pivots", 6], ["--pivots", 20, "--kept", 3]):
+            said = self.run_well("metric", "search", "words.txt", "--queries", "typed.txt", "-k", 4,
+                                 "--metric", "edit", *pivots)
+            self.assertEqual(self.read(said.stdout), want)
+            self.assertIn("28 found", said.stderr)
+            self.assertIn("distances", said.stderr)
+
+    def test_within_a_radius_to_a_file(self):
+        self.run_well("metric", "search", "words.txt", "--queries", "typed.txt", "--radius", 2,
+                      "--output", "found.csv", "--quiet")
+        want = self.lines([one for one in self.ranked(word) if one[0] <= 2] for word in self.TYPED)
+        self.assertEqual(self.read(self.path("found.csv").read_text()), want)
+
+    def test_queries_from_standard_input(self):
+        done = subprocess.run([NEARFIELD, "metric", "search", "words.txt", "-k", "2", "--quiet"],
+                              cwd=self.folder, input="ab\n", text=True, capture_output=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.read(done.stdout), self.lines([self.ranked("ab")[:2]]))
+
+    def test_a_budget_is_not_exact(self):
+        said = json.loads(self.run_well("metric", "search", "words.txt", "--queries", "typed.txt",
+                                        "--budget", 3, "--json").stdout)
+        self.assertEqual([said["exact"], said["distances"]], [False, 3 * len(self.TYPED)])
+        said = json.loads(self.run_well("metric", "search", "words.txt", "--queries", "typed.txt",
+                                        "--budget", 1000, "--json").stdout)
+        self.assertTrue(said["exact"])
+        self.assertEqual(said["pairs"], len(self.TYPED) * len(self.WORDS))
+        self.assertEqual(said["filter"], "signatures")
+
+    def test_pairs(self):
+        said = self.run_well("metric", "pairs", "words.txt", "--radius", 1).stdout
+        want = sorted((edits(a, b), i, j) for i, a in enumerate(self.WORDS)
+                      for j, b in enumerate(self.WORDS) if i < j)
+        self.assertEqual(said.splitlines(), ["first,second,distance"] + [
+            f"{i},{j},{distance}" for distance, i, j in want if distance <= 1])
+        said = self.run_well("metric", "pairs", "words.txt", "--queries", "typed.txt", "--count", 9)
+        want = sorted((edits(a, b), i, j) for i, a in enumerate(self.TYPED)
+                      for j, b in enumerate(self.WORDS))[:9]
+        self.assertEqual(said.stdout.splitlines()[1:], [f"{i},{j},{d}" for d, i, j in want])
+
+    def test_check(self):
+        said = self.run_well("metric", "check", "words.txt", "--triples", 500)
+        self.assertEqual(said.stdout, "a metric on 500 triples\n")
+
+    def test_mistakes(self):
+        search = ["metric", "search", "words.txt", "--queries", "typed.txt"]
+        self.run_badly(*search, "--metric", "edits", code=2, says=["'edits'", "damerau"])
+        self.run_badly(*search, "-k", 1, "--radius", 1, code=2, says=["-k", "--radius"])
+        self.run_badly(*search, "--pivots", 257, code=2, says=["'257'", "256"])
+        self.run_badly(*search, "--output", "found.npy", code=2, says=[".csv"])
+        self.run_badly("metric", "pairs", "words.txt", code=2, says=["--radius", "--count"])
+        self.run_badly("metric", "search", "none.txt", "--queries", "typed.txt", code=1,
+                       says=["none.txt"])
+        self.path("typed.txt").write_text("a\n\nb\n")
+        self.run_badly(*search, code=1, says=["typed.txt", "line 2", "empty"])
+        self.run_badly(*search[:3], "--memory-limit", "1K", "--queries", "words.txt", code=4,
+                       says=["1024"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,269 @@
+// Indexes of objects: what is exact, what is not, and what is refused.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nearfield/object_metrics.hpp>
+#include <nearfield/pivot_index.hpp>
+
+#include "core/random.hpp"
+#include "tests/contract/isa_sweep.hpp"
+#include "tests/oracle/texts.hpp"
+#include "tests/unit/expect_error.hpp"
+#include "tests/unit/io/temp_folder.hpp"
+
+namespace nearfield {
+namespace {
+
+using Words = PivotIndex<std::string, EditDistance>;
+
+std::vector<std::string> some_texts(std::int64_t count, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::string> texts;
+  for (std::int64_t i = 0; i < count; ++i) texts.push_back(test::some_text(random, 7));
+  return texts;
+}
+
+std::vector<Neighbor> by_brute_force(const std::vector<std::string>& texts,
+                                     const std::string& query) {
+  std::vector<Neighbor> all;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    all.push_back(
+        {static_cast<double>(test::textbook_edit(query, texts[i])), static_cast<std::int64_t>(i)});
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(MetricQuick, WordsAreExactOnEveryIsa) {
+  const std::vector<std::string> texts = some_texts(150, 1);
+  const std::vector<std::string> queries = some_texts(5, 2);
+  for (const PivotOptions& options :
+       {PivotOptions{}, PivotOptions{.pool = 7}, PivotOptions{.pool = 20, .kept = 3}}) {
+    for (const Isa isa : contract::swept_isas()) {
+      Words index({}, options);
+      index.add(texts, contract::forced(isa));
+      const Neighbors got = index.search(queries, {.k = 9}, contract::forced(isa));
+      ASSERT_TRUE(got.exact);
+      EXPECT_EQ(got.stats.plan.isa, isa);
+      for (std::int64_t query = 0; query < 5; ++query) {
+        const auto want = by_brute_force(texts, queries[static_cast<std::size_t>(query)]);
+        for (std::size_t i = 0; i < 9; ++i) {
+          ASSERT_EQ(got.ids_of(query)[i], want[i].id) << to_string(isa);
+          ASSERT_EQ(got.keys_of(query)[i], want[i].key) << to_string(isa);
+        }
+      }
+    }
+  }
+}
+
+struct Line {
+  double operator()(double a, double b) const { return std::abs(a - b); }
+};
+struct Square {
+  double operator()(double a, double b) const { return (a - b) * (a - b); }
+};
+
+std::vector<double> some_places(std::int64_t count) {
+  Random random(3);
+  std::vector<double> places;
+  for (std::int64_t i = 0; i < count; ++i) places.push_back(100 * random.uniform());
+  return places;
+}
+
+// The negative control: without the triangle inequality pivots lose neighbours, and the check says
+// so.
+TEST(MetricQuick, WhatIsNoMetricLosesNeighbours) {
+  const std::vector<double> places = some_places(400);
+  PivotIndex<double, Square> with_pivots(Square{}, {.pool = 8});
+  PivotIndex<double, Square> without(Square{}, {.pool = 0});
+  PivotIndex<double, Line> root(Line{}, {.pool = 8});
+  with_pivots.add(places);
+  without.add(places);
+  root.add(places);
+  const std::vector<double> queries = some_places(20);
+  const Ranges truth = root.within(queries, {.radius = 2});
+  EXPECT_EQ(without.within(queries, {.radius = 4}).ids, truth.ids);
+  EXPECT_LT(with_pivots.within(queries, {.radius = 4}).ids.size(), truth.ids.size());
+  EXPECT_FALSE(check_metric<double>(Square{}, places, 1'000).holds());
+  EXPECT_TRUE(check_metric<double>(Line{}, places, 1'000).holds());
+}
+
+// On a line two pivots say nearly everything.
+TEST(MetricQuick, PivotsLeaveDistancesOut) {
+  PivotIndex<double, Line> index(Line{}, {.pool = 4});
+  index.add(some_places(2'000));
+  const std::vector<double> queries = some_places(50);
+  const Neighbors found = index.search(queries, {.k = 3});
+  EXPECT_LT(found.stats.pairs_verified, 50 * 100);
+  EXPECT_EQ(found.stats.pairs_considered, 50 * 2'000);
+  EXPECT_EQ(found.stats.plan.filter, "4 pivots");
+  PivotIndex<double, Line> scan(Line{}, {.pool = 0});
+  scan.add(some_places(2'000));
+  const Neighbors all = scan.search(queries, {.k = 3});
+  EXPECT_EQ(all.stats.pairs_verified, 50 * 2'000);
+  EXPECT_EQ(all.stats.plan.filter, "every row");
+  EXPECT_EQ(all.ids, found.ids);
+  EXPECT_EQ(all.keys, found.keys);
+}
+
+// What is surely near needs no distance either, where nobody asks how near.
+TEST(MetricQuick, IdsAloneTakeFewerDistances) {
+  for (const PivotOptions& options :
+       {PivotOptions{.pool = 4}, PivotOptions{.pool = 9, .kept = 3}}) {
+    PivotIndex<double, Line> index(Line{}, options);
+    index.add(some_places(2'000));
+    const std::vector<double> queries = some_places(10);
+    const Ranges all = index.within(queries, {.radius = 20});
+    const Ranges ids = index.within(queries, {.radius = 20, .ids_only = true});
+    EXPECT_EQ(ids.offsets, all.offsets);
+    EXPECT_LT(ids.stats.pairs_verified, all.stats.pairs_verified / 2);
+    EXPECT_TRUE(ids.keys.empty());
+    for (std::size_t query = 0; query < 10; ++query) {
+      std::vector<std::int64_t> sorted(all.ids.begin() + all.offsets[query],
+                                       all.ids.begin() + all.offsets[query + 1]);
+      std::sort(sorted.begin(), sorted.end());
+      EXPECT_TRUE(std::equal(sorted.begin(), sorted.end(), ids.ids.begin() + all.offsets[query]));
+    }
+  }
+}
+
+TEST(MetricQuick, ABudgetIsKeptAndSaid) {
+  PivotIndex<double, Line> index(Line{}, {.pool = 4});
+  index.add(some_places(1'000));
+  const std::vector<double> queries = some_places(7);
+  const Neighbors exact = index.search(queries, {.k = 5});
+  for (const std::int64_t budget : {0, 4, 10, 20, 10'000}) {
+    const Neighbors found = index.search(queries, {.k = 5, .budget = budget});
+    EXPECT_LE(found.stats.pairs_verified, 7 * std::max<std::int64_t>(budget, 4));
+    EXPECT_TRUE(!found.exact || found.ids == exact.ids) << budget;
+  }
+  EXPECT_FALSE(index.search(queries, {.k = 5, .budget = 6}).exact);
+  EXPECT_TRUE(index.search(queries, {.k = 5, .budget = 10'000}).exact);
+}
+
+TEST(MetricQuick, OfNothing) {
+  Words index;
+  const std::vector<std::string> query{"a"};
+  EXPECT_EQ(index.search(query, {.k = 2}).counts, std::vector<std::int64_t>{0});
+  EXPECT_TRUE(index.within(query, {.radius = 9}).ids.empty());
+  EXPECT_TRUE(index.pairs({.count = 3}).first.empty());
+  EXPECT_EQ(index.index().remove(std::vector<std::int64_t>{1}), 0);
+  EXPECT_EQ(index.add(std::vector<std::string>{}), 0);
+  index.index().rebuild();
+  const test::TempFolder folder;
+  index.save(folder.path("empty"));
+  EXPECT_EQ(Words::open(folder.path("empty")).index().size(), 0);
+  index.add(std::vector<std::string>{"", "b"});
+  EXPECT_EQ(index.search(query, {.k = 5}).ids_of(0)[0], 0);  // both 1 away
+  EXPECT_TRUE(index.search(std::vector<std::string>{}, {.k = 5}).ids.empty());
+}
+
+// A function that fails while objects are added.
+struct Failing {
+  const bool* fails;
+  double operator()(double a, double b) const {
+    if (*fails) throw Error(ErrorCode::io, "the metric fails");
+    return std::abs(a - b);
+  }
+};
+
+TEST(MetricQuick, WhatFailsLeavesTheIndexAsItWas) {
+  bool fails = false;
+  PivotIndex<double, Failing> index(Failing{&fails}, {.pool = 4});
+  index.add(some_places(100));
+  fails = true;
+  EXPECT_THROW(index.add(some_places(10)), Error);
+  EXPECT_THROW(index.add(some_places(1'000)), Error);  // pivots would be chosen anew
+  EXPECT_THROW(index.index().rebuild(), Error);
+  fails = false;
+  EXPECT_EQ(index.index().size(), 100);
+  EXPECT_EQ(index.add(some_places(10)), 100);
+  EXPECT_EQ(index.search(std::vector{5.0}, {.k = 200}).counts.front(), 110);
+
+  Context cancelled;
+  cancelled.cancel.cancel();
+  EXPECT_THROW(index.add(some_places(10), cancelled), Error);
+  EXPECT_THROW(index.search(std::vector{5.0}, {}, cancelled), Error);
+  EXPECT_EQ(index.index().size(), 110);
+}
+
+TEST(MetricQuick, MistakesAreRefused) {
+  using test::expect_error;
+  constexpr auto kInvalid = ErrorCode::invalid_argument;
+  const auto edit = object_metric("edit");
+  expect_error([&] { MetricIndex(std::shared_ptr<const ObjectMetric>()); }, kInvalid, {"metric"});
+  expect_error([&] { MetricIndex(edit, {.pool = 257}); }, kInvalid, {"0 to 256", "257"});
+  expect_error([&] { MetricIndex(edit, {.bits = 0}); }, kInvalid, {"1 to 8", "0"});
+  Words index;
+  index.add(some_texts(20, 5));
+  const std::vector<std::string> query{"a"};
+  expect_error([&] { index.search(query, {.k = -1}); }, kInvalid, {"-1"});
+  expect_error([&] { index.search(query, {.budget = -2}); }, kInvalid, {"-2"});
+  expect_error([&] { index.within(query, {.radius = NAN}); }, kInvalid, {"NaN"});
+  expect_error([&] { index.pairs({}); }, kInvalid, {"radius", "count"});
+  expect_error([&] { index.index().get(99); }, kInvalid, {"99"});
+  Context device;
+  device.device = "opencl";
+  expect_error([&] { index.search(query, {}, device); }, ErrorCode::unsupported, {"objects"});
+  Context small;
+  small.memory_limit = 1'000;
+  expect_error([&] { index.search(query, {}, small); }, ErrorCode::memory_limit, {"1000"});
+  expect_error([&] { index.add(some_texts(200, 6), small); }, ErrorCode::memory_limit, {"1000"});
+  EXPECT_EQ(index.index().size(), 20);
+
+  const auto wrong = [](double a, double b) { return a < b ? -1.0 : NAN; };
+  PivotIndex<double, decltype(wrong)> none(wrong, {.pool = 0});
+  expect_error([&] { none.add(some_places(5)); }, kInvalid, {"no distance", "check_metric"});
+}
+
+// Whatever is in a file, it is refused, or searched without harm.
+TEST(MetricQuick, DamagedFilesAreRefusedOrHarmless) {
+  const test::TempFolder folder;
+  Words index({}, {.pool = 10, .kept = 3});
+  index.add(some_texts(100, 7));
+  const std::string path = folder.path("words");
+  index.save(path);
+  const std::string whole = folder.get("words");
+  const std::vector<std::string> query{"abc"};
+  Random random(8);
+  std::int64_t refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string damaged = whole;
+    if (round % 4 == 0) {
+      damaged.resize(static_cast<std::size_t>(random.below(std::ssize(whole))));
+    } else {
+      for (int i = 0; i < 3; ++i) {
+        damaged[static_cast<std::size_t>(random.below(std::ssize(whole)))] =
+            static_cast<char>(random.below(256));
+      }
+    }
+    folder.put("words", damaged);
+    try {
+      verify_metric_index(path, object_metric("edit"));
+    } catch (const Error&) {
+      ++refused;
+    }
+    try {
+      Words opened = Words::open(path);
+      opened.search(query, {.k = 5});
+      opened.within(query, {.radius = 3});
+      opened.add(query);
+      opened.index().remove(std::vector<std::int64_t>{3});
+      opened.save(folder.path("copy"));
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_GT(refused, 350);  // a few change nothing
+  folder.put("words", whole);
+  verify_metric_index(path, object_metric("edit"));
+  test::expect_error([&] { MetricIndex::open(path, object_metric("damerau")); },
+                     ErrorCode::invalid_argument, {"'edit'", "'damerau'"});
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -1,0 +1,132 @@
+// Edit distances against the textbook's table, on every ISA, around the sizes of words and kernels.
+#include "object/edit_distance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <nearfield/isa.hpp>
+#include <nearfield/object_metrics.hpp>
+
+#include "core/infinity.hpp"
+#include "core/random.hpp"
+#include "object/symbols.hpp"
+#include "tests/oracle/texts.hpp"
+
+namespace nearfield {
+namespace {
+
+using test::textbook_edit;
+
+std::vector<ObjectView> views_of(const std::vector<std::string>& texts) {
+  std::vector<ObjectView> views;
+  for (const std::string& text : texts) views.push_back(ObjectBytes<std::string>::bytes(text));
+  return views;
+}
+
+std::vector<double> edits(const std::string& from, const std::vector<std::string>& to, double limit,
+                          Isa isa) {
+  std::vector<double> distances(to.size());
+  EditDistance::compiled()->distances(ObjectBytes<std::string>::bytes(from), views_of(to), limit,
+                                      isa, distances);
+  return distances;
+}
+
+// Of one letter or two, whose distances are never far apart.
+std::string long_text(Random& random, std::int64_t size) {
+  std::string text;
+  for (std::int64_t i = 0; i < size; ++i) text += random.below(4) == 0 ? 'b' : 'a';
+  return text;
+}
+
+TEST(EditDistance, IsTheTextbooks) {
+  Random random(1);
+  for (int round = 0; round < 40; ++round) {
+    const std::string from = test::some_text(random, round % 2 == 0 ? 9 : 80);
+    std::vector<std::string> to;
+    for (int i = 0; i < 37; ++i) to.push_back(test::some_text(random, i % 5 == 0 ? 90 : 12));
+    to.push_back(from);
+    to.emplace_back();
+    for (const Isa isa : available_isas()) {
+      const std::vector<double> got = edits(from, to, kInfinity, isa);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        ASSERT_EQ(got[i], static_cast<double>(textbook_edit(from, to[i])))
+            << to_string(isa) << " '" << from << "' '" << to[i] << "'";
+      }
+    }
+  }
+}
+
+TEST(EditDistance, OfLengthsAroundAWord) {
+  Random random(2);
+  for (const std::int64_t length : {0, 1, 63, 64, 65, 127, 128, 129, 200}) {
+    const std::string from = long_text(random, length);
+    std::vector<std::string> to;
+    for (const std::int64_t other : {0, 1, 2, 62, 63, 64, 65, 66, 128, 130}) {
+      to.push_back(long_text(random, other));
+    }
+    for (const Isa isa : available_isas()) {
+      const std::vector<double> got = edits(from, to, kInfinity, isa);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        ASSERT_EQ(got[i], static_cast<double>(textbook_edit(from, to[i])))
+            << to_string(isa) << " " << length << " and " << to[i].size();
+      }
+    }
+  }
+}
+
+// Up to the limit the distance, beyond it anything beyond it.
+TEST(EditDistance, MayGiveUpAboveTheLimitOnly) {
+  Random random(3);
+  for (int round = 0; round < 30; ++round) {
+    const std::string from = test::some_text(random, 40);
+    std::vector<std::string> to;
+    for (int i = 0; i < 20; ++i) to.push_back(test::some_text(random, 40));
+    to.push_back(from);
+    for (const double limit : {-1.0, 0.0, 1.0, 2.5, 7.0, 30.0}) {
+      for (const Isa isa : available_isas()) {
+        const std::vector<double> got = edits(from, to, limit, isa);
+        for (std::size_t i = 0; i < to.size(); ++i) {
+          const auto want = static_cast<double>(textbook_edit(from, to[i]));
+          ASSERT_TRUE(want <= limit ? got[i] == want : got[i] > limit)
+              << to_string(isa) << " limit " << limit << ": " << got[i] << ", not " << want;
+        }
+      }
+    }
+  }
+}
+
+TEST(EditDistance, CountsCodePointsAndOddBytes) {
+  const EditDistance edit;
+  EXPECT_EQ(edit("caf\u00e9", "cafe"), 1);
+  EXPECT_EQ(edit("\u5b57", ""), 1);
+  EXPECT_EQ(edit("\xff\xfe", "\xff"), 1);          // bytes that are no UTF-8
+  EXPECT_EQ(edit("\xc3", "\xc3\xa9"), 1);          // cut off
+  EXPECT_EQ(edit("\xc0\x80", ""), 2);              // overlong
+  EXPECT_EQ(edit("\xed\xa0\x80", ""), 3);          // a surrogate
+  EXPECT_EQ(edit("\xf4\x90\x80\x80", "abcd"), 4);  // beyond the last
+  EXPECT_EQ(edit("\xf0\x9f\x99\x82", "ab"), 2);
+}
+
+TEST(DamerauDistance, IsFewestEditsWithSwaps) {
+  Random random(4);
+  constexpr std::string_view kLetters = "abc";
+  const DamerauDistance damerau;
+  for (int round = 0; round < 150; ++round) {
+    std::string a;
+    std::string b;
+    for (std::int64_t i = random.below(5); i > 0; --i) {
+      a += kLetters[static_cast<std::size_t>(random.below(3))];
+    }
+    for (std::int64_t i = random.below(5); i > 0; --i) {
+      b += kLetters[static_cast<std::size_t>(random.below(3))];
+    }
+    ASSERT_EQ(damerau(a, b), static_cast<double>(test::fewest_edits_with_swaps(a, b, kLetters)))
+        << a << " " << b;
+  }
+  EXPECT_EQ(damerau("ca", "abc"), 2);  // 3 where nothing may be edited twice
+}
+
+}  // namespace
+}  // namespace nearfield
