@@ -91,14 +91,14 @@ def test_a_driver_that_is_killed_goes_on(tmp_path: Path) -> None:
     command = [sys.executable, "-I", "-c", textwrap.dedent(JOB), str(tmp_path / "job"), str(path)]
     kills = 0
     for _ in range(20):
-        driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert driver.stdout is not None
-        for line in driver.stdout:
-            if int(line) == 4:
-                kills += 1
-                driver.kill()
-                break
-        if driver.wait() == 0:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+            assert driver.stdout is not None
+            for line in driver.stdout:
+                if int(line) == 4:
+                    kills += 1
+                    driver.kill()
+                    break
+        if driver.returncode == 0:
             break
     assert kills >= 3
     cluster.graph(tmp_path / "whole", path, 3, block=200)
