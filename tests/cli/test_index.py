@@ -39,7 +39,7 @@ class Indexes(CommandLine):
         self.assertEqual(read_csv(self.path("i.csv")), read_csv(self.path("r.csv")))
 
     def test_an_approximate_index_is_tuned(self):
-        rows = [[(31 * i * (j + 3)) % 97 / 9 for j in range(4)] for i in range(3000)]
+        rows = [[(31 * i * (j + 3)) % 97 / 9 for j in range(3)] for i in range(3000)]
         write_bin(self.path("many.fbin"), rows, "f")
         said = self.run_well("build", "--vectors", "many.fbin", "--family", "lsh", "--recall",
                              "0.7", "--recall-k", "3", "--output", "b.nf").stderr
