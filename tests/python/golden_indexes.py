@@ -32,7 +32,8 @@ class Golden:
     @property
     def path(self) -> Path:
         features = f"-{self.features}" if self.features else ""
-        return FOLDER / f"v1-{self.family.partition(',')[0]}-{self.dtype}-{self.metric}{features}.nf"
+        family = self.family.partition(",")[0]
+        return FOLDER / f"v1-{family}-{self.dtype}-{self.metric}{features}.nf"
 
     def rows(self) -> Array:
         """No generator of random numbers, which might change."""
