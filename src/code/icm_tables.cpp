@@ -10,6 +10,8 @@
 namespace nearfield {
 namespace {
 
+constexpr double kMostOfAScale = 1e25;  // times a product it is a float
+
 std::int64_t pair_entries(int codebooks, int codewords) {
   return std::int64_t{codebooks} * (codebooks - 1) * codewords * codewords;
 }
@@ -130,7 +132,9 @@ void IcmTables::unaries(const std::int16_t* rounded, const float* steps, int cod
                     pairs_, products);
   const float* const norms = scaled_norms_.data() + codebook * codewords_;
   for (std::int64_t v = 0; v < kProductVectors; ++v) {
-    const auto scale = static_cast<float>(2 * word_step_ * steps[v] / quantum_);
+    // Of a vector so far from all codewords every unary but the smallest is too far.
+    const auto scale =
+        static_cast<float>(std::min(2 * word_step_ * steps[v] / quantum_, kMostOfAScale));
     kernels_.unaries(products + v * codewords_, norms, scale, out + v * stride);
   }
 }
@@ -176,7 +180,11 @@ void IcmTables::choose_quantum(int threads, Monitor& monitor) {
   }
   // Two of a row are lost to rounding.
   const double room = kTooFar - 2 * codebooks_;
-  if (most > 0) quantum_ = 2 * word_step_ * word_step_ * most / room;
+  if (most > 0) {
+    quantum_ = 2 * word_step_ * word_step_ * most / room;
+  } else if (const double norm = *std::max_element(norms_.begin(), norms_.end()); norm > 0) {
+    quantum_ = norm / room;  // of one codebook that is not zero
+  }
 }
 
 }  // namespace nearfield

@@ -227,6 +227,8 @@ std::int64_t encoding_bytes(const Quantizer::State& state, std::int64_t rows, in
   const std::int64_t piece = std::min(rows, kEncodedRows);
   const int m = state.options.codebooks;
   std::int64_t bytes = piece * (8 * cols + m + 64);
+  if (state.options.kind == QuantizerKind::opq) bytes += 8 * cols * cols;
+  if (state.options.kind == QuantizerKind::rq) bytes += std::ssize(state.coding.values) * 4;
   if (state.options.kind == QuantizerKind::lsq && m > 1) {
     bytes += IcmTables::bytes_for(m, state.coding.codewords, cols) +
              local_search_bytes(m, state.coding.codewords, cols, threads);

@@ -130,13 +130,13 @@ class QuantizerFile {
     books.cols = cols();
     books.values =
         values<float>(kCodebooksTensor, TensorType::f32, {options.codebooks, words, books.cols});
-    check_values(kCodebooksTensor, books.values);
+    check_values(kCodebooksTensor, books.values, 10 * kMostOfAValue);
     return books;
   }
 
   std::vector<float> rotation(std::int64_t cols) const {
     auto rotation = values<float>(kRotationTensor, TensorType::f32, {cols, cols});
-    check_values(kRotationTensor, rotation);
+    check_values(kRotationTensor, rotation, 1.001F);
     return rotation;
   }
 
@@ -166,12 +166,10 @@ class QuantizerFile {
   }
 
  private:
-  void check_values(const char* name, const std::vector<float>& values) const {
-    // Sums of 64 codewords, each of which is fitted to rows up to the limit.
-    constexpr float kMost = 100 * kMostOfAValue;
-    const auto usual = [](float value) { return std::abs(value) <= kMost; };
+  void check_values(const char* name, const std::vector<float>& values, float most) const {
+    const auto usual = [&](float value) { return std::abs(value) <= most; };
     if (!std::all_of(values.begin(), values.end(), usual)) {
-      reject("tensor '{}' has a value that is not finite, or beyond {}", name, kMost);
+      reject("tensor '{}' has a value that is not finite, or beyond {}", name, most);
     }
   }
 

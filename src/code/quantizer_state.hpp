@@ -15,8 +15,9 @@
 
 namespace nearfield {
 
-// Larger values, whose squares float32 does not hold, are neither trained on nor coded.
-inline constexpr float kMostOfAValue = 1e18F;
+// Larger values are neither trained on nor coded: of 65,536 columns float32 holds the squares of
+// them, and of codewords that are ten times as large.
+inline constexpr float kMostOfAValue = 1e15F;
 
 // Throws invalid_argument, naming what is out of range.
 void check_options(const QuantizerOptions& options, std::int64_t cols);

@@ -423,6 +423,44 @@ TEST(Quantizer, FilesThatAreWrongAreRefused) {
   refused(folder.path("changed.safetensors"));
 }
 
+TEST(Quantizer, FilesWithAnythingButARotationAreRefused) {
+  const test::TempFolder folder;
+  auto state = std::make_shared<Quantizer::State>();
+  state->options = small(QuantizerKind::opq);
+  state->coding = Codebooks(4, 16, kCols);
+  state->rotation.assign(kCols * kCols, 0.5F);
+  const std::string path = folder.path("rotated.safetensors");
+  write_quantizer(path, *state, {});
+  EXPECT_EQ(Quantizer::open(path).cols(), kCols);
+  state->rotation[3] = 2;
+  write_quantizer(path, *state, {});
+  test::expect_error([&] { Quantizer::open(path); }, ErrorCode::corrupt_file,
+                     {"rotated.safetensors", "rotation"});
+}
+
+// Codebooks that no training makes: one alone is not zero, and rows lie far away from all.
+TEST(Quantizer, OddCodebooksAreUsedAsTheyAre) {
+  const test::TempFolder folder;
+  for (const float size : {1e-10F, 1.0F, 1e13F}) {
+    auto state = std::make_shared<Quantizer::State>();
+    state->options = small(QuantizerKind::lsq, 2);
+    state->coding = Codebooks(2, 16, 1);
+    for (int b = 0; b < 16; ++b) state->coding.word(0, b)[0] = size * static_cast<float>(b);
+    const std::string path = folder.path("odd.safetensors");
+    write_quantizer(path, *state, {});
+    const Quantizer quantizer = Quantizer::open(path);
+    const std::vector<float> rows{0, 5.2F * size, -100 * size, 100 * size, 1e15F};
+    const Matrix codes = quantizer.encode({rows.data(), 5, 1});
+    const auto first = [&](std::int64_t row) {
+      return std::to_integer<int>(codes.row(row)[0]) & 15;
+    };
+    EXPECT_EQ(first(0), 0);
+    EXPECT_EQ(first(1), 5);
+    EXPECT_EQ(first(2), 0);
+    EXPECT_EQ(first(3), 15);
+  }
+}
+
 TEST(Quantizer, TrainingGoesOnFromACheckpointWithTheSameBits) {
   const test::TempFolder folder;
   const auto rows = test::rows_to_code(300, kCols);
