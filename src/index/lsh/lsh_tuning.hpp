@@ -5,7 +5,8 @@
 
 namespace nearfield {
 
-// Nanoseconds of a thread, measured on two cores of a 5th-generation Xeon: see docs/lsh.md.
+// Nanoseconds of a thread: estimates, which have not been fitted to measurements. They weigh
+// candidates against each other; what is found does not hang on them.
 struct LshTuning {
   double projected_value = 0.25;  // of a query and a direction
   double probe = 110;             // to find its key and its bucket
