@@ -33,6 +33,14 @@ struct Column {
   Counts lengths;  // of the texts
 };
 
+// None without values: a constructor that is not written has no target with GCC 12 on AArch64.
+HWY_INLINE Column first_column(const EditJob& job, const std::int64_t* lengths) {
+  const PlaceTag d;
+  const CountTag counts;
+  return {hn::Set(d, ~std::uint64_t{0}), hn::Zero(d), hn::Set(counts, job.length),
+          hn::Load(counts, lengths)};
+}
+
 HWY_INLINE void advance(Column& column, Places same, std::int64_t letter, int end) {
   const PlaceTag d;
   const CountTag counts;
@@ -79,11 +87,8 @@ HWY_INLINE void distances_of_some(const EditJob& job, const EditText* texts, std
     }
     for (; letter < longest; ++letter) same[letter * kAtOnce + i] = 0;
   }
-  Column columns[kRegisters];
-  for (std::int64_t r = 0; r < kRegisters; ++r) {
-    columns[r] = {hn::Set(d, ~std::uint64_t{0}), hn::Zero(d), hn::Set(counts, job.length),
-                  hn::Load(counts, numbers + r * kLanes)};
-  }
+  static_assert(kRegisters == 2);
+  Column columns[] = {first_column(job, numbers), first_column(job, numbers + kLanes)};
   const Counts most = hn::Set(counts, limit);
   for (std::int64_t letter = 0; letter < longest; ++letter) {
     for (std::int64_t r = 0; r < kRegisters; ++r) {
