@@ -131,7 +131,7 @@ class MetricFile {
   const TensorFile& file() const { return *file_; }
   const std::string& metric_name() const { return file_->metadata(kMetric); }
 
-  MetricState read(std::shared_ptr<const ObjectMetric> metric) const {
+  MetricState read(const std::shared_ptr<const ObjectMetric>& metric) const {
     if (metric->name() != metric_name()) {
       fail(ErrorCode::invalid_argument, "{}: is an index under the metric '{}', not '{}'",
            file_->path(), metric_name(), metric->name());
