@@ -5,10 +5,10 @@
 
 namespace nearfield {
 
-// Nanoseconds of a thread, measured on two cores of a 5th-generation Xeon: 64 queries of 4,000,000
-// x 512 random bits. 8 tables of 8 bits took 1.12 ms each; 4 of 4 bits 2.68 ms, 42,770 rows being
-// verified, nearly all of it waiting for memory; 6 of 12 bits 1.44 ms for 462,775 rows in lists, 4
-// of 20 bits 0.07 ms for 844 buckets with 3,214 rows.
+// Nanoseconds of a thread: estimates, from one run of 64 queries of 4,000,000 x 512 random bits on
+// two cores of a 5th-generation Xeon that had other work. 8 tables of 8 bits took 1.1 ms each; 4 of
+// 4 bits 2.7 ms, 42,770 rows being verified; 6 of 12 bits 1.4 ms for 462,775 rows in lists; 4 of 20
+// bits 0.07 ms for 844 buckets with 3,214 rows.
 struct EwhTuning {
   double lookup = 60;                      // of a bucket
   double touch = 3;                        // of a row in a bucket
