@@ -8,6 +8,7 @@ namespace nearfield {
 // Nanoseconds of a thread, measured on two cores of a 5th-generation Xeon: 1,000 queries of
 // 10,000,000 x 256 random bits, within 31 of them, took 384 us each for 2,794 buckets with 3,338
 // rows, nearly all of it waiting for memory; to scan them 46 ms for one query, 4 ms each for 1,000.
+// What a query, a call and tables in a cache take is guessed: see tests/show/time_auto_index.cpp.
 struct MihTuning {
   double query = 1'000;   // that is looked up in a run
   double lookup = 60;     // of a bucket
