@@ -82,7 +82,8 @@ class MetricIndex {
   explicit MetricIndex(std::shared_ptr<const ObjectMetric> metric, PivotOptions options = {});
   // Of an index that was saved, whose metric has the same name. The file is mapped and must stay as
   // it is. Takes milliseconds for any size: what is in it is checked as it is used.
-  static MetricIndex open(const std::string& path, std::shared_ptr<const ObjectMetric> metric,
+  static MetricIndex open(const std::string& path,
+                          const std::shared_ptr<const ObjectMetric>& metric,
                           const OpenOptions& options = {});
   MetricIndex(MetricIndex&&) noexcept;
   MetricIndex& operator=(MetricIndex&&) noexcept;
@@ -128,7 +129,7 @@ class MetricIndex {
 };
 
 // Reads all of a file: compares the sums, and looks each id and object up.
-void verify_metric_index(const std::string& path, std::shared_ptr<const ObjectMetric> metric,
+void verify_metric_index(const std::string& path, const std::shared_ptr<const ObjectMetric>& metric,
                          const OpenOptions& options = {}, const Context& context = {});
 
 }  // namespace nearfield

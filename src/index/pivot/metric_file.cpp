@@ -323,17 +323,18 @@ void write_metric_file(const MetricState& state, const std::string& path, const 
   monitor.finish();
 }
 
-MetricState open_metric_file(const std::string& path, std::shared_ptr<const ObjectMetric> metric,
+MetricState open_metric_file(const std::string& path,
+                             const std::shared_ptr<const ObjectMetric>& metric,
                              const OpenOptions& options) {
-  return MetricFile(path, options).read(std::move(metric));
+  return MetricFile(path, options).read(metric);
 }
 
-void verify_metric_index(const std::string& path, std::shared_ptr<const ObjectMetric> metric,
+void verify_metric_index(const std::string& path, const std::shared_ptr<const ObjectMetric>& metric,
                          const OpenOptions& options, const Context& context) {
   const MetricFile file(path, options);
   Monitor monitor(context, file.file().size());
   file.file().verify(monitor);
-  const MetricState state = file.read(std::move(metric));
+  const MetricState state = file.read(metric);
   for (std::int64_t row = 0; row < state.objects.size(); ++row) {
     state.objects.view(row);
     const std::int64_t id = state.ids.ids()[static_cast<std::size_t>(row)];

@@ -178,10 +178,11 @@ MetricIndex::MetricIndex(MetricIndex&&) noexcept = default;
 MetricIndex& MetricIndex::operator=(MetricIndex&&) noexcept = default;
 MetricIndex::~MetricIndex() = default;
 
-MetricIndex MetricIndex::open(const std::string& path, std::shared_ptr<const ObjectMetric> metric,
+MetricIndex MetricIndex::open(const std::string& path,
+                              const std::shared_ptr<const ObjectMetric>& metric,
                               const OpenOptions& options) {
   check_usable(metric.get());
-  auto impl = std::make_unique<Impl>(open_metric_file(path, std::move(metric), options));
+  auto impl = std::make_unique<Impl>(open_metric_file(path, metric, options));
   impl->read_only = options.read_only;
   return MetricIndex(std::move(impl));
 }

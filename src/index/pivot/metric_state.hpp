@@ -40,7 +40,8 @@ Pairs metric_pairs(const MetricState& state, std::span<const ObjectView> others,
                    const MetricPairsOptions& options, const Context& context);
 
 void write_metric_file(const MetricState& state, const std::string& path, const Context& context);
-MetricState open_metric_file(const std::string& path, std::shared_ptr<const ObjectMetric> metric,
+MetricState open_metric_file(const std::string& path,
+                             const std::shared_ptr<const ObjectMetric>& metric,
                              const OpenOptions& options);
 
 }  // namespace nearfield
