@@ -16,6 +16,13 @@ Array = NDArray[Any]
 SIMILARITIES = ("inner_product", "cosine")
 
 
+def _cosine(x: Array, y: Array) -> Array:
+    """0 where either is zero."""
+    squares = (x * x).sum(axis=2) * (y * y).sum(axis=2)
+    similarity: Array = (x * y).sum(axis=2) / np.sqrt(np.where(squares == 0, 1, squares))
+    return similarity
+
+
 def keys(queries: Array, base: Array, metric: str) -> Array:
     """queries x rows, NaN where a row or a query is not finite."""
     x = queries.astype(np.float64)[:, None, :]
@@ -26,6 +33,7 @@ def keys(queries: Array, base: Array, metric: str) -> Array:
         "sqeuclidean": lambda: ((x - y) ** 2).sum(axis=2),
         "euclidean": lambda: ((x - y) ** 2).sum(axis=2),
         "inner_product": lambda: 0 - (x * y).sum(axis=2),
+        "cosine": lambda: 0 - _cosine(x, y),
         "l1": lambda: abs(x - y).sum(axis=2),
         "linf": lambda: abs(x - y).max(axis=2, initial=0),
         "hamming": lambda: (x != y).sum(axis=2).astype(np.float64),

@@ -19,6 +19,7 @@ imports neither.
     >>> distances, ids = cluster.open(folder.name, epoch=1).search(rows[3:4], k=2)
     >>> ids
     array([[3, 2]])
+    >>> folder.cleanup()
 
 An index in a folder or bucket: `build`, `append`, `upsert`, `delete`, `compact`, `clean`, `open`.
 Batch jobs, resumable: `ground_truth`, `graph`, `read_neighbors`, `read_all_neighbors`;
