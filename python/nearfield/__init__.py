@@ -19,6 +19,8 @@ that is searched again and again.
 Vectors that are kept under ids, and change: `Index`, `verify_index`; `tune_index` for one that
 need not find all.
 Vectors as codes of a few bytes: `Quantizer`.
+Objects under any metric, words or yours: `MetricIndex`, `CMetric`, `check_metric`,
+`object_metrics`.
 Files: `read`, `write`, `read_ids`, `write_ids`, `read_truth`, `write_truth`.
 """
 
@@ -49,6 +51,15 @@ from nearfield._files import (
 from nearfield._index import Index, IndexStats, verify_index
 from nearfield._info import MetricInfo, isas, metrics
 from nearfield._match_pairs import match_pairs
+from nearfield._metric_index import (
+    CMetric,
+    MetricIndex,
+    MetricIndexStats,
+    MetricReport,
+    Violation,
+    check_metric,
+    object_metrics,
+)
 from nearfield._pairwise import pairwise
 from nearfield._plans import (
     plan_graph,
@@ -82,6 +93,7 @@ __version__ = _core.version()
 
 __all__ = [
     "Bits",
+    "CMetric",
     "CancelledError",
     "CorruptFileError",
     "DeadlineError",
@@ -97,7 +109,10 @@ __all__ = [
     "KnnCursor",
     "MatchPairsStats",
     "MemoryLimitError",
+    "MetricIndex",
+    "MetricIndexStats",
     "MetricInfo",
+    "MetricReport",
     "MissingDevice",
     "Neighbors",
     "NotFiniteError",
@@ -113,8 +128,10 @@ __all__ = [
     "Truth",
     "TunedIndex",
     "UnsupportedError",
+    "Violation",
     "__version__",
     "bits",
+    "check_metric",
     "dedup",
     "devices",
     "graph",
@@ -124,6 +141,7 @@ __all__ = [
     "match_pairs",
     "metrics",
     "mutual",
+    "object_metrics",
     "open_rows",
     "pairs",
     "pairwise",

@@ -26,6 +26,7 @@ void bind_dedup(nb::module_& module);
 void bind_cursor(nb::module_& module);
 void bind_index(nb::module_& module);
 void bind_quantize(nb::module_& module);
+void bind_metric_index(nb::module_& module);
 void bind_select(nb::module_& module);
 void bind_pairwise(nb::module_& module);
 void bind_tune(nb::module_& module);

@@ -15,6 +15,7 @@ NB_MODULE(_core, module) {
   bind_cursor(module);
   bind_index(module);
   bind_quantize(module);
+  bind_metric_index(module);
   bind_select(module);
   bind_pairwise(module);
   bind_tune(module);

@@ -1,0 +1,486 @@
+"""Objects under any metric: words, sets, shapes, whatever a function of yours can compare."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
+
+import numpy as np
+
+from nearfield import _core
+from nearfield._arguments import file_name, flag, integer, real, text
+from nearfield._copies import Copies
+from nearfield._errors import InvalidArgumentError, UnsupportedError
+from nearfield._index import IdsLike, _take_ids
+from nearfield._results import (
+    Neighbors,
+    Pairs,
+    Ranges,
+    make_neighbors,
+    make_pairs,
+    make_ranges,
+)
+from nearfield._run import Progress, running
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from typing_extensions import Self
+
+CHOICES = ("random", "max_separation", "incremental")
+NUMBER_BYTES = 8
+
+BatchedMetric: TypeAlias = Callable[[Any, list[Any]], "ArrayLike"]
+
+
+class HasAddress(Protocol):
+    """What numba.cfunc returns."""
+
+    @property
+    def address(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class CMetric:
+    """A C function as a metric.
+
+    double f(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes)
+
+    It is called from several threads at once, without Python's lock. Objects are bytes, str (as
+    UTF-8) or arrays.
+
+    function: its address, or what numba.cfunc made; of cffi int(ffi.cast("uintptr_t", f)).
+    name: for files, which are opened under the metric of the same name only.
+    whole_numbers: whether all distances are.
+    slack: the part of a distance by which rounding breaks the triangle inequality.
+    alignment: objects begin at a multiple of so many bytes, and have one: 8 for float64.
+    """
+
+    function: int | HasAddress
+    name: str = "a C function"
+    whole_numbers: bool = False
+    slack: float | None = None
+    alignment: int = 1
+
+    @property
+    def address(self) -> int:
+        found = self.function if isinstance(self.function, int) else self.function.address
+        return integer("function", found)
+
+
+MetricLike: TypeAlias = str | CMetric | BatchedMetric
+
+
+@dataclass(frozen=True)
+class MetricIndexStats:
+    """What an index of objects holds."""
+
+    size: int  # objects that may be found
+    removed: int  # that still take room, until rebuild
+    pivots: int
+    kept: int  # pivots an object keeps
+    object_bytes: int
+    filter_bytes: int  # of pivot distances and signatures
+    id_bytes: int
+    signatures: bool
+    distances: int  # computed by adding and rebuilding so far
+
+
+@dataclass(frozen=True)
+class Violation:
+    """By how much a rule is broken at worst, and the numbers of the objects; by 0: not at all."""
+
+    by: float
+    objects: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MetricReport:
+    """What `check_metric` found. `print(report)` is for people."""
+
+    triples: int
+    distances: int
+    not_a_distance: Violation
+    identity: Violation
+    symmetry: Violation
+    triangle: Violation
+    text: str
+
+    @property
+    def holds(self) -> bool:
+        rules = self.not_a_distance, self.identity, self.symmetry, self.triangle
+        return all(rule.by == 0 for rule in rules)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class _Objects:
+    """How objects become the bytes that the engine keeps, and back."""
+
+    metric: _core.ObjectMetric
+
+    def packed(self, objects: Sequence[Any]) -> list[bytes]:
+        raise NotImplementedError
+
+    def unpacked(self, kept: bytes) -> Any:
+        raise NotImplementedError
+
+    def forget(self, packed: list[bytes]) -> None:
+        """Those of a call that is over."""
+
+
+class _BytesOf(_Objects):
+    """Objects of a metric that reads bytes."""
+
+    def __init__(self, metric: _core.ObjectMetric, dtype: type[Any] | None = None) -> None:
+        self.metric = metric
+        self.dtype = dtype  # of arrays; None: bytes or text
+
+    def packed(self, objects: Sequence[Any]) -> list[bytes]:
+        return [self._pack(one) for one in objects]
+
+    def _pack(self, one: Any) -> bytes:
+        if isinstance(one, str):
+            return one.encode("utf-8", "surrogateescape")
+        if isinstance(one, bytes):
+            return one
+        if self.dtype is not None:
+            return np.ascontiguousarray(one, dtype=self.dtype).tobytes()
+        if isinstance(one, (np.ndarray, bytearray, memoryview)):
+            return np.ascontiguousarray(one).tobytes()
+        raise TypeError(f"an object must be a str, bytes or an array, got {one!r}")
+
+    def unpacked(self, kept: bytes) -> Any:
+        if self.dtype is None:
+            return kept
+        return np.frombuffer(kept, dtype=self.dtype)
+
+
+class _TextsOf(_BytesOf):
+    def unpacked(self, kept: bytes) -> str:
+        return kept.decode("utf-8", "surrogateescape")
+
+
+class _Numbered(_Objects):
+    """Objects of any kind, which stay here: the engine keeps their numbers."""
+
+    def __init__(self, call: BatchedMetric, batched: bool, slack: float) -> None:
+        self.call = call
+        self.batched = batched
+        self.objects: dict[int, Any] = {}
+        self.numbers = itertools.count()
+        # Weakly: the collector does not see through the engine, and a circle would stay for ever.
+        method = weakref.WeakMethod(self._distances)
+
+        def distances(one: int, others: list[int]) -> NDArray[np.float64]:
+            alive = method()
+            assert alive is not None  # who asks holds the index
+            return alive(one, others)
+
+        self.metric = _core.callable_metric(distances, slack)
+
+    def _distances(self, one: int, others: list[int]) -> NDArray[np.float64]:
+        first = self.objects[one]
+        seconds = [self.objects[other] for other in others]
+        found: Any = (
+            self.call(first, seconds)
+            if self.batched
+            else [self.call(first, second) for second in seconds]
+        )
+        return np.ascontiguousarray(found, dtype=np.float64).reshape(-1)
+
+    def packed(self, objects: Sequence[Any]) -> list[bytes]:
+        packed = []
+        for one in objects:
+            number = next(self.numbers)
+            self.objects[number] = one
+            packed.append(number.to_bytes(NUMBER_BYTES, "little"))
+        return packed
+
+    def unpacked(self, kept: bytes) -> Any:
+        return self.objects[int.from_bytes(kept, "little")]
+
+    def forget(self, packed: list[bytes]) -> None:
+        for kept in packed:
+            del self.objects[int.from_bytes(kept, "little")]
+
+
+class MetricIndex:
+    """Objects under ids, found by a metric.
+
+    >>> import nearfield as nf
+    >>> index = nf.MetricIndex(["near", "field", "nearby", "fields"], metric="edit")
+    >>> found = index.search(["neer"], k=2)
+    >>> found.ids, found.distances
+    (array([[0, 2]]), array([[1., 3.]], dtype=float32))
+    >>> index.get(2)
+    'nearby'
+
+    objects: those to begin with.
+    metric: "edit" or another of `object_metrics`; a callable(one, others) that returns the
+        distances from one object to each of a list; or a `CMetric`.
+    batched: False for a callable(a, b) that returns one distance.
+    slack: of a callable, the part of a distance by which rounding breaks the triangle inequality.
+    pivots: how many objects the others keep their distances to; by default 16, or none where the
+        metric has signatures.
+    kept: how many of these an object keeps, its nearest and farthest; 0: all.
+    bits: of a kept distance, 1 to 8.
+    choice: how pivots are chosen, "random", "max_separation" or "incremental", with at most
+        choice_budget distances.
+    signatures: whether the metric's own lower bounds are used, where it has some.
+    """
+
+    def __init__(
+        self,
+        objects: Iterable[Any] = (),
+        metric: MetricLike = "edit",
+        *,
+        ids: IdsLike | None = None,
+        batched: bool = True,
+        slack: float = 2.0**-40,
+        pivots: int | None = None,
+        kept: int = 0,
+        bits: int = 8,
+        choice: str = "max_separation",
+        choice_budget: int = 100_000,
+        signatures: bool = True,
+    ) -> None:
+        if choice not in CHOICES:
+            raise InvalidArgumentError(f"choice is {choice!r}, expected one of {CHOICES}")
+        self._objects = _objects_of(metric, batched, real("slack", slack))
+        self._core = _core.MetricIndex(
+            self._objects.metric,
+            None if pivots is None else integer("pivots", pivots),
+            integer("kept", kept),
+            integer("bits", bits),
+            CHOICES.index(choice),
+            integer("choice_budget", choice_budget),
+            flag("signatures", signatures),
+        )
+        self.add(objects, ids)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], metric: MetricLike = "edit") -> Self:
+        """An index that was saved, under the metric of the same name. The file is mapped."""
+        _refuse_callable(metric, "opened")
+        index = cls.__new__(cls)
+        index._objects = _objects_of(metric, True, 0)
+        index._core = _core.MetricIndex.open(file_name("path", path), index._objects.metric)
+        return index
+
+    def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
+        """Writes it to a file. Not under a Python callable, whose objects are Python's."""
+        if isinstance(self._objects, _Numbered):
+            _refuse_callable(self._objects.call, "saved")
+        with running(Copies(True), timeout=timeout) as run:
+            self._core.save(file_name("path", path), run)
+
+    def add(
+        self,
+        objects: Iterable[Any],
+        ids: IdsLike | None = None,
+        *,
+        threads: int = 0,
+        timeout: float | None = None,
+        progress: Progress = None,
+    ) -> NDArray[np.int64]:
+        """Adds objects, and returns their ids: the next numbers that were never used, or yours."""
+        packed = self._objects.packed(_listed("objects", objects))
+        given = None if ids is None else _take_ids(ids, Copies(True))
+        try:
+            with running(Copies(True), threads=threads, timeout=timeout, progress=progress) as run:
+                first = self._core.add(packed, given, run)
+        except BaseException:
+            self._objects.forget(packed)
+            raise
+        return np.arange(first, first + len(packed)) if given is None else given.copy()
+
+    def remove(self, ids: IdsLike) -> int:
+        """Removes what is there under these ids. How many there were."""
+        return self._core.remove(_take_ids(ids, Copies(True)))
+
+    def rebuild(self, *, threads: int = 0, timeout: float | None = None) -> None:
+        """Frees what was removed, and chooses pivots anew."""
+        with running(Copies(True), threads=threads, timeout=timeout) as run:
+            self._core.rebuild(run)
+
+    def get(self, id: SupportsIndex) -> Any:
+        """The object under an id, which must be there."""
+        return self._objects.unpacked(self._core.get(integer("id", id)))
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """All of them."""
+        return self._core.ids()
+
+    def __contains__(self, id: SupportsIndex) -> bool:
+        return self._core.contains(integer("id", id))
+
+    def __len__(self) -> int:
+        return self._core.size()
+
+    def __repr__(self) -> str:
+        return f"MetricIndex(size={len(self)})"
+
+    @property
+    def stats(self) -> MetricIndexStats:
+        return MetricIndexStats(**self._core.stats())
+
+    def search(
+        self,
+        queries: Iterable[Any],
+        k: int = 10,
+        *,
+        budget: int | None = None,
+        pivots: int | None = None,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+        isa: str | None = None,
+    ) -> Neighbors:
+        """The k nearest objects of each query.
+
+        `stats.pairs_verified` of the result is how many distances it took.
+
+        budget: distances that a query may take. One that would take more gets the best of these,
+            and the result says exact=False.
+        pivots: how many of those an object keeps to look at.
+        """
+        packed = self._objects.packed(_listed("queries", queries))
+        copies = Copies(True, memory_limit)
+        limits = _optional("budget", budget), _optional("pivots", pivots)
+        try:
+            with running(
+                copies, threads=threads, isa=isa, timeout=timeout, progress=progress
+            ) as run:
+                count = integer("k", k)
+                return make_neighbors(self._core.search(packed, count, *limits, run))
+        finally:
+            self._objects.forget(packed)
+
+    def within(
+        self,
+        queries: Iterable[Any],
+        radius: float,
+        *,
+        budget: int | None = None,
+        pivots: int | None = None,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+        isa: str | None = None,
+    ) -> Ranges:
+        """All objects within a radius of each query, the radius included."""
+        packed = self._objects.packed(_listed("queries", queries))
+        copies = Copies(True, memory_limit)
+        limits = _optional("budget", budget), _optional("pivots", pivots)
+        try:
+            with running(
+                copies, threads=threads, isa=isa, timeout=timeout, progress=progress
+            ) as run:
+                bound = real("radius", radius)
+                return make_ranges(self._core.within(packed, bound, *limits, run))
+        finally:
+            self._objects.forget(packed)
+
+    def pairs(
+        self,
+        others: Iterable[Any] | None = None,
+        *,
+        radius: float | None = None,
+        count: int | None = None,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+    ) -> Pairs:
+        """The closest pairs of two objects of the index, or of one of `others` and one of it.
+
+        radius, count: those within the radius, the so many closest, or both.
+        """
+        packed = None if others is None else self._objects.packed(_listed("others", others))
+        copies = Copies(True, memory_limit)
+        bound = None if radius is None else real("radius", radius)
+        most = _optional("count", count)
+        try:
+            with running(copies, threads=threads, timeout=timeout, progress=progress) as run:
+                return make_pairs(self._core.pairs(packed, bound, most, run))
+        finally:
+            self._objects.forget(packed or [])
+
+
+def check_metric(
+    objects: Iterable[Any],
+    metric: MetricLike,
+    *,
+    batched: bool = True,
+    slack: float = 2.0**-40,
+    triples: int = 10_000,
+    timeout: float | None = None,
+) -> MetricReport:
+    """Looks at random triples of the objects for what breaks the rules of a metric.
+
+    That nothing is found proves nothing. A search relies on the rules: see docs/metric.md.
+    """
+    kind = _objects_of(metric, batched, real("slack", slack))
+    packed = kind.packed(_listed("objects", objects))
+    with running(Copies(True), timeout=timeout) as run:
+        seen, distances, *rules, words = _core.check_metric(
+            kind.metric, packed, integer("triples", triples), run
+        )
+    odd, identity, symmetry, triangle = (
+        Violation(by, tuple(one for one in ids if one >= 0)) for by, *ids in rules
+    )
+    return MetricReport(seen, distances, odd, identity, symmetry, triangle, words)
+
+
+def object_metrics() -> list[tuple[str, str]]:
+    """Name and description of each metric of objects that has a name."""
+    return [(name, description) for name, description, _ in _core.object_metrics()]
+
+
+def _objects_of(metric: MetricLike, batched: bool, slack: float) -> _Objects:
+    if isinstance(metric, str):
+        made = _core.object_metric(text("metric", metric))
+        inputs = {name.partition(":")[0]: kind for name, _, kind in _core.object_metrics()}
+        kind = inputs[metric.partition(":")[0]]
+        if kind == "text":
+            return _TextsOf(made)
+        return _BytesOf(made, np.uint64 if kind == "members" else np.float64)
+    if isinstance(metric, CMetric):
+        return _BytesOf(
+            _core.function_metric(
+                metric.address,
+                text("name", metric.name),
+                integer("alignment", metric.alignment),
+                metric.whole_numbers,
+                metric.slack,
+            )
+        )
+    if not callable(metric):
+        raise TypeError(f"metric must be a name, a callable or a CMetric, got {metric!r}")
+    return _Numbered(metric, batched, slack)
+
+
+def _refuse_callable(metric: MetricLike, what: str) -> None:
+    if not isinstance(metric, (str, CMetric)):
+        raise UnsupportedError(
+            f"an index under a Python callable cannot be {what}: its objects are Python's own; "
+            "use a name or a CMetric"
+        )
+
+
+def _listed(name: str, given: Iterable[Any]) -> list[Any]:
+    if isinstance(given, (str, bytes)):
+        raise TypeError(f"{name} must be a list of objects, got {given!r}")
+    return list(given)
+
+
+def _optional(name: str, value: int | None) -> int | None:
+    return None if value is None else integer(name, value)

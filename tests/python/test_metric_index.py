@@ -1,0 +1,228 @@
+"""Objects under any metric."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import random
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfield as nf
+
+
+def _edits(a: str, b: str) -> int:
+    above = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (x != y)))
+        above = row
+    return above[-1]
+
+
+def _words(count: int, seed: int) -> list[str]:
+    numbers = random.Random(seed)
+    return ["".join(numbers.choices("abcé字", k=numbers.randint(0, 7))) for _ in range(count)]
+
+
+def _ranked(query: str, words: list[str]) -> list[tuple[int, int]]:
+    return sorted((_edits(query, word), i) for i, word in enumerate(words))
+
+
+def test_words_by_name() -> None:
+    words, queries = _words(200, 1), _words(9, 2)
+    index = nf.MetricIndex(words, "edit")
+    found = index.search(queries, k=5)
+    within = index.within(queries, 2)
+    assert found.exact
+    assert within.exact
+    assert index.stats.signatures
+    for i, query in enumerate(queries):
+        ranked = _ranked(query, words)
+        assert found.ids[i].tolist() == [one for _, one in ranked[:5]]
+        assert found.keys[i].tolist() == [distance for distance, _ in ranked[:5]]
+        assert within[i][1].tolist() == [one for distance, one in ranked if distance <= 2]
+    assert found.stats.pairs_verified < len(queries) * len(words)
+    assert index.get(7) == words[7]
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_callables(batched: bool) -> None:
+    """Objects are anything; the callable is asked for a block at a time."""
+    places = [complex(a, b) for a in range(20) for b in range(20)]
+    calls = []
+
+    def one(a: complex, b: complex) -> float:
+        return abs(a - b)
+
+    def many(a: complex, others: list[complex]) -> list[float]:
+        calls.append(len(others))
+        return [abs(a - b) for b in others]
+
+    metric: Any = many if batched else one
+    index = nf.MetricIndex(places, metric, batched=batched, pivots=6)
+    queries = [complex(3.2, 7.9), complex(-4, 11)]
+    found = index.search(queries, k=4)
+    for i, query in enumerate(queries):
+        ranked = sorted((abs(query - place), j) for j, place in enumerate(places))
+        assert found.ids[i].tolist() == [j for _, j in ranked[:4]]
+    assert found.stats.pairs_verified < 0.5 * len(queries) * len(places)
+    assert not batched or len(calls) < 0.2 * sum(calls)
+    assert index.get(5) is places[5]
+    index.remove([5])
+    assert 5 not in index
+    assert len(index) == 399
+    index.rebuild()
+    again = index.search(queries, k=4)
+    assert (again.ids == found.ids).all() == (5 not in found.ids)
+
+
+def test_an_index_that_nobody_has_is_gone() -> None:
+    class Thing:
+        pass
+
+    things = [Thing() for _ in range(3)]
+    gone = weakref.ref(things[0])
+    index = nf.MetricIndex(things, lambda a, others: [float(a is not b) for b in others])
+    assert index.search(things, k=1).ids[:, 0].tolist() == [0, 1, 2]
+    del things, index
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_a_callable_raises_is_raised() -> None:
+    def broken(a: object, others: list[object]) -> list[float]:
+        raise ZeroDivisionError("of the metric")
+
+    index = nf.MetricIndex([], broken)
+    with pytest.raises(ZeroDivisionError, match="of the metric"):
+        index.add(range(50))
+    assert len(index) == 0
+
+    def short(a: object, others: list[object]) -> list[float]:
+        return [0.0]
+
+    with pytest.raises(nf.InvalidArgumentError, match="1 distances for"):
+        nf.MetricIndex(range(50), short)
+    with pytest.raises(nf.InvalidArgumentError, match="no distance"):
+        nf.MetricIndex(range(50), lambda a, others: [float("nan")] * len(others))
+
+
+def test_time_is_that_of_the_distances() -> None:
+    """The search itself takes little beside a slow metric, in time of the CPU."""
+    cost = 1e-3
+
+    def slow(a: float, others: list[float]) -> list[float]:
+        end = time.thread_time() + cost * len(others)
+        while time.thread_time() < end:
+            pass
+        return [abs(a - b) for b in others]
+
+    index = nf.MetricIndex([float(i) for i in range(200)], slow, pivots=2)
+    start = time.process_time()
+    found = index.search([float(i) + 0.3 for i in range(0, 200, 5)], k=3)
+    taken = time.process_time() - start
+    assert taken < 1.2 * cost * found.stats.pairs_verified
+
+
+def test_c_functions() -> None:
+    def lengths(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
+        return float(abs(a_bytes - b_bytes))
+
+    signature = ctypes.CFUNCTYPE(
+        ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
+    )
+    compiled = signature(lengths)
+    address = ctypes.cast(compiled, ctypes.c_void_p).value
+    assert address is not None
+    metric = nf.CMetric(address, name="lengths", whole_numbers=True)
+    index = nf.MetricIndex([b"", b"a", b"bbb", b"cccccc"], metric)
+    assert index.search([b"xx"], k=2).ids.tolist() == [[1, 2]]
+
+    class Compiled:
+        address = metric.address
+
+    assert nf.CMetric(Compiled()).address == address
+
+
+def test_numbers_and_sets() -> None:
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(60, 4))
+    index = nf.MetricIndex(vectors, "lp:2", pivots=5)
+    want = nf.knn(vectors[:5], vectors, 6, "euclidean")
+    np.testing.assert_array_equal(index.search(vectors[:5], k=6).ids, want.ids)
+    np.testing.assert_array_equal(index.get(3), vectors[3])
+    sets = nf.MetricIndex([[1, 2, 3], [2, 3], [9]], "jaccard")
+    found = sets.search([[2, 3, 4]], k=3)
+    assert found.ids.tolist() == [[1, 0, 2]]
+    assert found.keys[0].tolist() == [1 / 3, 0.5, 1.0]
+
+
+def test_pairs() -> None:
+    words = _words(60, 4)
+    index = nf.MetricIndex(words, "edit")
+    pairs = index.pairs(radius=1)
+    want = sorted(
+        (_edits(a, b), i, j) for i, a in enumerate(words) for j, b in enumerate(words) if i < j
+    )
+    got = zip(pairs.keys, pairs.first, pairs.second, strict=True)
+    assert list(got) == [one for one in want if one[0] <= 1]
+    others = _words(10, 5)
+    closest = index.pairs(others, count=7)
+    want = sorted((_edits(a, b), i, j) for i, a in enumerate(others) for j, b in enumerate(words))
+    assert list(zip(closest.keys, closest.first, closest.second, strict=True)) == want[:7]
+
+
+def test_a_budget() -> None:
+    index = nf.MetricIndex(_words(300, 6), "edit", pivots=4)
+    found = index.search(["abcab"], k=3, budget=9)
+    assert not found.exact
+    assert found.stats.pairs_verified <= 9
+    assert index.search(["abcab"], k=3, budget=400).exact
+
+
+def test_files(tmp_path: Path) -> None:
+    words = _words(100, 7)
+    index = nf.MetricIndex(words, "edit", pivots=8, kept=3)
+    index.remove([4, 5])
+    index.save(tmp_path / "words.nf")
+    opened = nf.MetricIndex.open(tmp_path / "words.nf", "edit")
+    assert len(opened) == 98
+    assert opened.get(6) == words[6]
+    opened.add(["new"], [1000])
+    index.add(["new"], [1000])
+    np.testing.assert_array_equal(opened.search(["ab"], k=9).ids, index.search(["ab"], k=9).ids)
+    with pytest.raises(nf.InvalidArgumentError, match="'edit', not 'damerau'"):
+        nf.MetricIndex.open(tmp_path / "words.nf", "damerau")
+    with pytest.raises(nf.UnsupportedError, match="callable"):
+        nf.MetricIndex(range(3), lambda a, others: [0.0] * len(others)).save(tmp_path / "none")
+
+
+def test_check_metric() -> None:
+    numbers = np.random.default_rng(8).normal(size=40)
+    line = nf.check_metric(numbers, lambda a, others: [abs(a - b) for b in others], triples=300)
+    assert line.holds
+    assert str(line) == "a metric on 300 triples"
+    square = nf.check_metric(numbers, lambda a, b: (a - b) ** 2, batched=False, triples=300)
+    assert not square.holds
+    assert square.triangle.by > 0
+    a, b, c = (numbers[i] for i in square.triangle.objects)
+    assert square.triangle.by == pytest.approx((a - c) ** 2 - (a - b) ** 2 - (b - c) ** 2)
+
+
+def test_mistakes() -> None:
+    with pytest.raises(nf.InvalidArgumentError, match="unknown metric 'edits'"):
+        nf.MetricIndex([], "edits")
+    with pytest.raises(TypeError, match="list of objects"):
+        nf.MetricIndex("words")
+    with pytest.raises(TypeError, match="an object must be"):
+        nf.MetricIndex([3], "edit")
+    with pytest.raises(nf.InvalidArgumentError, match="choice"):
+        nf.MetricIndex([], choice="best")
+    assert ("edit", "symbols added, dropped or replaced") in nf.object_metrics()
