@@ -12,9 +12,14 @@ Found = nearfield.Neighbors | nearfield.Pairs | nearfield.Ranges | nearfield.Sel
 
 class Exact(Way):
     packages = ("nearfield",)
+    signatures = True   # of texts
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)
+        if data.metric == "edit":
+            self.texts = nearfield.MetricIndex(data.base, "edit", signatures=self.signatures,
+                                               pivots=0)
+            return
         self.base = self.rows(data.base)
         self.index = self.index_of(data)
         # One call for all queries does this for itself, in its own time. Bits have nothing to
@@ -34,10 +39,14 @@ class Exact(Way):
         return nearfield.bits(array, 8 * array.shape[1]) if self.data.metric == "hamming" else array
 
     def knn(self, part: slice, k: int) -> nearfield.Neighbors:
+        if self.data.metric == "edit":
+            return self.texts.search(self.data.queries[part], k=k, threads=self.data.threads)
         return nearfield.knn(self.rows(self.data.queries[part]), self.base, k=k,
                              metric=self.data.metric, threads=self.data.threads)
 
     def within(self, part: slice, radius: float) -> nearfield.Ranges:
+        if self.data.metric == "edit":
+            return self.texts.within(self.data.queries[part], radius, threads=self.data.threads)
         if self.index is not None:
             return self.index.within(self.rows(self.data.queries[part]), radius,
                                      threads=self.data.threads)
@@ -60,7 +69,8 @@ class Exact(Way):
         return (answer.offsets, answer.ids) if isinstance(answer, nearfield.Ranges) else answer.ids
 
     def plan(self, answer: Found) -> dict[str, Any]:
-        return dataclasses.asdict(answer.stats.plan)
+        return dataclasses.asdict(answer.stats.plan) | {
+            "pairs_verified": answer.stats.pairs_verified}
 
 
 class Scan(Exact):
@@ -70,4 +80,9 @@ class Scan(Exact):
         return None
 
 
-WAYS = {"exact": Exact, "scan": Scan}
+class EveryText(Exact):
+    """Strings under edit distance by brute force: every distance is computed."""
+    signatures = False
+
+
+WAYS = {"exact": Exact, "scan": Scan, "every_text": EveryText}

@@ -1,4 +1,6 @@
-"""RapidFuzz: edit distances of all pairs of strings, then a sort. It makes the truth of `words`."""
+"""RapidFuzz: edit distances of all pairs of strings. It makes the truth of `words`."""
+from collections.abc import Iterator
+
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
@@ -12,15 +14,44 @@ class BruteForce(Way):
     """`base` and `queries` are arrays of str."""
     packages = ("rapidfuzz",)
 
-    def knn(self, part: slice, k: int) -> np.ndarray:
+    def tables(self, part: slice, most: int | None = None
+               ) -> Iterator[tuple[int, np.ndarray]]:
+        """Distances of some queries at a time, and the number of the first of them.
+
+        Above `most` RapidFuzz may give up, and says one more.
+        """
         queries = self.data.queries[part]
-        ids = np.empty((len(queries), k), dtype=np.int32)
         for first in range(0, len(queries), QUERIES_AT_A_TIME):
-            some = queries[first:first + QUERIES_AT_A_TIME]
-            distances = cdist(some, self.data.base, scorer=Levenshtein.distance, dtype=np.int32,
-                              workers=self.data.threads)
-            ids[first:first + len(some)] = np.argsort(distances, axis=1, kind="stable")[:, :k]
+            yield first, cdist(queries[first:first + QUERIES_AT_A_TIME], self.data.base,
+                               scorer=Levenshtein.distance, dtype=np.int32, score_cutoff=most,
+                               workers=self.data.threads)
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        ids = np.empty((len(self.data.queries[part]), k), dtype=np.int32)
+        for first, distances in self.tables(part):
+            ids[first:first + len(distances)] = np.argsort(distances, axis=1, kind="stable")[:, :k]
         return ids
 
+    def within(self, part: slice, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        counts, ids = [], []
+        for _, distances in self.tables(part, int(radius)):
+            near = distances <= radius
+            counts.append(near.sum(axis=1))
+            ids.append(np.nonzero(near)[1])
+        return np.concatenate(([0], np.cumsum(np.concatenate(counts)))), np.concatenate(ids)
 
-WAYS = {"brute_force": BruteForce}
+
+class Distances(BruteForce):
+    """The distances alone, which nobody looks at: what any brute force by RapidFuzz takes."""
+    is_limit = True
+
+    def knn(self, part: slice, k: int) -> None:  # type: ignore[override]
+        for _ in self.tables(part):
+            pass
+
+    def within(self, part: slice, radius: float) -> None:  # type: ignore[override]
+        for _ in self.tables(part, int(radius)):
+            pass
+
+
+WAYS = {"brute_force": BruteForce, "distances": Distances}

@@ -41,8 +41,25 @@ def rows_if_there(path: Path) -> np.ndarray | None:
     return read_rows(path) if path.exists() else None
 
 
+def lines_of(path: Path, count: int | None) -> np.ndarray:
+    return np.array(path.read_text(encoding="utf-8").split("\n")[:-1][:count], dtype=object)
+
+
+def load_texts(portion: Portion) -> Material:
+    folder = Path(portion.folder)
+    queries = lines_of(folder / "queries.txt", portion.queries)
+    if len(queries) < portion.queries:
+        raise ValueError(f"{folder}: {portion.queries} queries were asked for, "
+                         f"there are {len(queries)}")
+    truth = rows_if_there(folder / "truth.ibin") if portion.base_rows is None else None
+    return Material(portion.metric, lines_of(folder / "base.txt", portion.base_rows), queries,
+                    truth)
+
+
 def load(portion: Portion) -> Material:
     folder = Path(portion.folder)
+    if (folder / "base.txt").exists():
+        return load_texts(portion)
     ending = next(folder.glob("base.*bin")).suffix
     base = read_rows(folder / f"base{ending}")
     queries = read_rows(folder / f"queries{ending}")

@@ -38,6 +38,11 @@ class Turn:
     entry: Entry
 
 
+def shape_of(base: np.ndarray) -> tuple[int, int]:
+    """Texts are one column."""
+    return len(base), base.shape[1] if base.ndim > 1 else 1
+
+
 def say(text: str) -> None:
     """Progress, apart from the results."""
     print(text, file=sys.stderr, flush=True)
@@ -221,7 +226,7 @@ class Table:
         for turn in plain_turns:
             best = next(entry for entry in entries if entry.label == turn.entry.label)
             best.out_of_the_box = turn.entry
-        row = Row(self.group.subject, question, self.material.base.shape,
+        row = Row(self.group.subject, question, shape_of(self.material.base),
                   len(self.material.queries), len(truth.queries), truth.by_definition, 0.0, entries,
                   correctness_of_truth=truth.own_correctness())
         if row.ours.refused:
