@@ -111,7 +111,7 @@ class MultiHash(Faiss):
     bits of one table, and buckets of all such differences are asked.
     """
     tables: ClassVar[int]
-    most_bits: ClassVar[int] = 24   # of a table: more take gigabytes, and have as few codes a bucket
+    most_bits: ClassVar[int] = 24   # of a table: more take gigabytes, for as few codes a bucket
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)

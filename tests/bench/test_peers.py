@@ -25,12 +25,12 @@ RADIUS = 1_200_000.5        # holds a tenth of the rows
 
 def write_set(folder: Path, of_floats: bool) -> None:
     random, ending = stream("rows for every way"), "fbin" if of_floats else "u8bin"
-    for name, rows in (("base", ROWS), ("queries", QUERIES)):
-        values = random.randint(0, 256, (rows, COLUMNS))
-        if name == "queries" and not of_floats:   # half of them near a row of the base
-            values[::2] = near[:QUERIES // 2]
-            values[::2, 0] ^= random.randint(0, 4, QUERIES // 2)
-        near = values
+    base = random.randint(0, 256, (ROWS, COLUMNS))
+    queries = random.randint(0, 256, (QUERIES, COLUMNS))
+    if not of_floats:   # half of them near a row of the base
+        queries[::2] = base[:QUERIES // 2]
+        queries[::2, 0] ^= random.randint(0, 4, QUERIES // 2)
+    for name, values in (("base", base), ("queries", queries)):
         write_rows(folder / f"{name}.{ending}",
                    (values / 255).astype(np.float32) if of_floats else values.astype(np.uint8))
 
