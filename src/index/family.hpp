@@ -67,6 +67,9 @@ class Family {
   virtual void verify(const FamilyData& /*data*/, MatrixView /*rows*/, const std::string& /*path*/,
                       const Monitor& /*monitor*/) const {}
 
+  // Whether a search may be for devices; else naming one is an error.
+  virtual bool searches_on_devices() const { return false; }
+
   virtual Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                            const Context& context) const = 0;
   virtual Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,

@@ -137,6 +137,10 @@ struct Index::Impl {
   Impl(IndexSpec of, std::shared_ptr<const Family> searched_by, Parts with)
       : spec(std::move(of)), family(std::move(searched_by)), parts(std::move(with)) {}
 
+  // Of a search.
+  void check_device(const Context& context) const {
+    if (!family->searches_on_devices()) check_on_cpu(context, "an index of this family");
+  }
   // Before anything is changed.
   std::unique_lock<std::mutex> start_writing();
   std::shared_lock<std::shared_mutex> read() const {
@@ -508,7 +512,7 @@ std::vector<std::int64_t> Index::ids() const {
 
 Neighbors Index::search(MatrixView queries, const SearchOptions& options,
                         const Context& context) const {
-  check_on_cpu(context, kIndex);
+  impl_->check_device(context);
   return with_memory_errors(searching(queries), [&] {
     return impl_->family->search(queries, impl_->ask(options.filter), options.k, context);
   });
@@ -516,7 +520,7 @@ Neighbors Index::search(MatrixView queries, const SearchOptions& options,
 
 Ranges Index::within(MatrixView queries, const RangeOptions& options,
                      const Context& context) const {
-  check_on_cpu(context, kIndex);
+  impl_->check_device(context);
   return with_memory_errors(searching(queries), [&] {
     return impl_->family->within(queries, impl_->ask(options.filter), options.radius, context);
   });

@@ -45,6 +45,7 @@ class Ewh final : public Family {
     verify_ewh_tables(static_cast<const EwhTables&>(data), rows, path, monitor);
   }
 
+  bool searches_on_devices() const override { return true; }
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     return ewh_search(*flat_, queries, parts, k, context);
