@@ -72,6 +72,9 @@ class Family {
   virtual Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
                         const Context& context) const = 0;
 
+  // Whether its searches may run on a device that the context names.
+  virtual bool runs_on_devices() const { return false; }
+
   // Parameters with which it finds enough. Throws unsupported where there is nothing to choose.
   virtual TunedIndex tune(const RowSource& rows, const RowSource& queries,
                           const TuneIndexOptions& options, const Context& context) const;

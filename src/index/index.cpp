@@ -73,6 +73,14 @@ auto adding(MatrixView vectors, const Add& add) {
       add);
 }
 
+void check_searching(const Family& family, const Context& context) {
+  if (family.runs_on_devices()) {
+    check_one_device(context, kIndex);
+  } else {
+    check_on_cpu(context, kIndex);
+  }
+}
+
 std::string searching(MatrixView queries) {
   return fmt::format("{} queries of {} columns: search fewer at a time", queries.rows(),
                      queries.cols());
@@ -508,7 +516,7 @@ std::vector<std::int64_t> Index::ids() const {
 
 Neighbors Index::search(MatrixView queries, const SearchOptions& options,
                         const Context& context) const {
-  check_on_cpu(context, kIndex);
+  check_searching(*impl_->family, context);
   return with_memory_errors(searching(queries), [&] {
     return impl_->family->search(queries, impl_->ask(options.filter), options.k, context);
   });
@@ -516,7 +524,7 @@ Neighbors Index::search(MatrixView queries, const SearchOptions& options,
 
 Ranges Index::within(MatrixView queries, const RangeOptions& options,
                      const Context& context) const {
-  check_on_cpu(context, kIndex);
+  check_searching(*impl_->family, context);
   return with_memory_errors(searching(queries), [&] {
     return impl_->family->within(queries, impl_->ask(options.filter), options.radius, context);
   });

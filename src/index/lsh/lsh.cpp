@@ -71,6 +71,8 @@ class Lsh final : public Family {
         flat_->within(queries, asked, radius, within_limit(parts, asked, context)));
   }
 
+  bool runs_on_devices() const override { return true; }
+
   TunedIndex tune(const RowSource& rows, const RowSource& queries, const TuneIndexOptions& options,
                   const Context& context) const override {
     return tune_lsh(spec_, parameters_, rows, queries, options, context);

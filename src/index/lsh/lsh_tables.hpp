@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct LshRun {
 
   std::int64_t bytes() const;
 };
+
+// What plans call a search of it.
+std::string lsh_filter_name(const LshRun& run, std::int64_t probes);
 
 // Runs of whole words of 64 rows, so that a bitset of the others can be cut off, from row 0 on.
 class LshTables final : public FamilyData {
