@@ -9,6 +9,7 @@ loopback alone: Ray listens on every interface.
 import argparse
 import multiprocessing
 import os
+import socket
 import statistics
 import sys
 import tempfile
@@ -128,7 +129,7 @@ def count_mismatches(ways: list[Way], queries: np.ndarray, single: nf.Index) -> 
 
 def alone_on_the_network() -> None:
     """Runs this program again where there is the loopback alone, unless it is there already."""
-    if os.listdir("/sys/class/net") != ["lo"]:
+    if [name for _, name in socket.if_nameindex()] != ["lo"]:
         inside = 'ip link set lo up; exec "$@"'
         os.execvp("unshare", ["unshare", "--net", "bash", "-euc", inside, "_", sys.executable,
                               *sys.argv])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +24,7 @@ STORE_BYTES = 100 << 20
 
 
 def only_loopback() -> bool:
-    return os.listdir("/sys/class/net") == ["lo"]
+    return [name for _, name in socket.if_nameindex()] == ["lo"]
 
 
 def secure(folder: Path) -> None:

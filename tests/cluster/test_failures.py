@@ -201,13 +201,12 @@ def test_a_build_survives_its_driver(tmp_path: Path) -> None:
     nf.write(np_file, rows)
     url = str(tmp_path / "index")
     command = [sys.executable, "-I", "-c", textwrap.dedent(BUILD), url, str(np_file)]
-    driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert driver.stdout is not None
-    for line in driver.stdout:
-        if int(line) == 10:
-            break
-    kill_process(driver.pid)
-    driver.wait()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        for line in driver.stdout:
+            if int(line) == 10:
+                break
+        driver.kill()
     with pytest.raises(cluster.NoIndexError):
         cluster.open(url)
     before = set((tmp_path / "index" / "data").glob("*.nf"))
