@@ -8,6 +8,7 @@ import os
 import statistics
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -109,7 +110,7 @@ class Router:
         self._timeout = real("timeout", timeout)
         self._slots = threading.Semaphore(self._most)
         self._lock = threading.Lock()
-        self._turn = 0
+        self._turns: Counter[int] = Counter()  # of each shard
         self._actors = find_actors(name)
         self._looked = time.monotonic()
         if not self._actors:
@@ -253,8 +254,8 @@ class Router:
                 for (of, replica), actor in self._actors.items()
                 if of == shard
             )  # fmt: skip
-            self._turn += 1
-            first = self._turn % len(own) if own else 0
+            self._turns[shard] += 1
+            first = self._turns[shard] % len(own) if own else 0
         return own[first:] + own[:first]
 
     def forget(self, shard: int, replica: int) -> None:
