@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
 
@@ -131,6 +132,15 @@ class _Objects:
 
     def forget(self, packed: list[bytes]) -> None:
         """Those of a call that is over."""
+
+    @contextmanager
+    def lent(self, name: str, objects: Iterable[Any]) -> Iterator[list[bytes]]:
+        """Packed for one call."""
+        packed = self.packed(_listed(name, objects))
+        try:
+            yield packed
+        finally:
+            self.forget(packed)
 
 
 class _BytesOf(_Objects):
@@ -351,17 +361,14 @@ class MetricIndex:
             and the result says exact=False.
         pivots: how many of those an object keeps to look at.
         """
-        packed = self._objects.packed(_listed("queries", queries))
         copies = Copies(True, memory_limit)
         limits = _optional("budget", budget), _optional("pivots", pivots)
-        try:
-            with running(
-                copies, threads=threads, isa=isa, timeout=timeout, progress=progress
-            ) as run:
-                count = integer("k", k)
-                return make_neighbors(self._core.search(packed, count, *limits, run))
-        finally:
-            self._objects.forget(packed)
+        with (
+            self._objects.lent("queries", queries) as packed,
+            running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run,
+        ):
+            count = integer("k", k)
+            return make_neighbors(self._core.search(packed, count, *limits, run))
 
     def within(
         self,
@@ -377,17 +384,14 @@ class MetricIndex:
         isa: str | None = None,
     ) -> Ranges:
         """All objects within a radius of each query, the radius included."""
-        packed = self._objects.packed(_listed("queries", queries))
         copies = Copies(True, memory_limit)
         limits = _optional("budget", budget), _optional("pivots", pivots)
-        try:
-            with running(
-                copies, threads=threads, isa=isa, timeout=timeout, progress=progress
-            ) as run:
-                bound = real("radius", radius)
-                return make_ranges(self._core.within(packed, bound, *limits, run))
-        finally:
-            self._objects.forget(packed)
+        with (
+            self._objects.lent("queries", queries) as packed,
+            running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run,
+        ):
+            bound = real("radius", radius)
+            return make_ranges(self._core.within(packed, bound, *limits, run))
 
     def pairs(
         self,
@@ -404,15 +408,15 @@ class MetricIndex:
 
         radius, count: those within the radius, the so many closest, or both.
         """
-        packed = None if others is None else self._objects.packed(_listed("others", others))
         copies = Copies(True, memory_limit)
         bound = None if radius is None else real("radius", radius)
         most = _optional("count", count)
-        try:
-            with running(copies, threads=threads, timeout=timeout, progress=progress) as run:
-                return make_pairs(self._core.pairs(packed, bound, most, run))
-        finally:
-            self._objects.forget(packed or [])
+        with (
+            self._objects.lent("others", () if others is None else others) as packed,
+            running(copies, threads=threads, timeout=timeout, progress=progress) as run,
+        ):
+            asked = None if others is None else packed
+            return make_pairs(self._core.pairs(asked, bound, most, run))
 
 
 def check_metric(

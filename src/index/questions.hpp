@@ -21,6 +21,11 @@
 
 namespace nearfield {
 
+// Not before the arguments are checked, which who scans does.
+inline bool as_the_rows(MatrixView queries, std::span<const AskedPart> parts) {
+  return queries.dtype() == DType::bits && queries.cols() == parts.front().view.rows().cols();
+}
+
 // The k nearest of each query.
 class NearestQuestion {
  public:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import cv2
 
-from nearfield._errors import Error
+from nearfield.vision._command import run_command
 from nearfield.vision._images import DETECTORS, LINES, MOST_FEATURES, match_images
 
 PROGRAM = "python -m nearfield.vision"
@@ -97,15 +97,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    options = parser().parse_args()
-    try:
-        run(options)
-    except Error as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return run_command(parser(), run)
 
 
 if __name__ == "__main__":

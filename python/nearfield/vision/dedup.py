@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from nearfield._errors import Error
+from nearfield.vision._command import run_command
 from nearfield.vision._duplicates import USUAL_RADIUS, find_duplicates
 
 PROGRAM = "python -m nearfield.vision.dedup"
@@ -61,15 +61,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    options = parser().parse_args()
-    try:
-        run(options)
-    except Error as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return run_command(parser(), run)
 
 
 if __name__ == "__main__":

@@ -301,8 +301,7 @@ std::int64_t bytes_of_scoring(std::span<const AskedPart> parts, const EwhDivisio
 }
 
 bool may_be_scored(MatrixView queries, std::span<const AskedPart> parts) {
-  return queries.rows() > 0 && queries.dtype() == DType::bits &&
-         queries.cols() == parts.front().view.rows().cols();
+  return queries.rows() > 0 && as_the_rows(queries, parts);
 }
 
 }  // namespace

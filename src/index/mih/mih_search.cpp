@@ -167,11 +167,6 @@ bool asks_nothing(MatrixView queries, const Division& division) {
   return queries.rows() == 0 || division.runs.empty();
 }
 
-// Not before the arguments are checked, which who scans does.
-bool as_the_rows(MatrixView queries, std::span<const AskedPart> parts) {
-  return queries.dtype() == DType::bits && queries.cols() == parts.front().view.rows().cols();
-}
-
 }  // namespace
 
 Neighbors mih_search(const Family& flat, MatrixView queries, std::span<const AskedPart> parts,
