@@ -308,13 +308,15 @@ TunedIndex tune_lsh(const IndexSpec& spec, const LshParameters& parameters, cons
   const AskedSample sample = ask_sample(spec, rows, queries, options.k, context);
   const LshTrial trial(spec, parameters, rows, sample, context, monitor);
   const TriedChoice choice = trial.best(options.recall);
-  if (!trial.is_enough(choice.recall, options.recall)) {
+  const bool looks_at_all = choice.met >= 1;
+  if (looks_at_all || !trial.is_enough(choice.recall, options.recall)) {
     fail(ErrorCode::unsupported,
-         "of the {} nearest, {:.3f} are to be found, and {} find {:.3f} of them: use flat, which "
-         "finds all",
-         options.k, options.recall, lsh_family(choice.parameters), choice.recall);
+         "of the {} nearest, {:.4g} are to be found, and {} find {:.4g} of them, looking at {} of "
+         "the rows: use flat, which finds all",
+         options.k, options.recall, lsh_family(choice.parameters), choice.recall,
+         looks_at_all ? "all" : "some");
   }
-  return {lsh_family(choice.parameters), choice.recall, std::min(choice.met, 1.0)};
+  return {lsh_family(choice.parameters), choice.recall, choice.met};
 }
 
 }  // namespace nearfield
