@@ -49,8 +49,9 @@ def test_what_cannot_be_tuned_is_an_error() -> None:
         nf.tune_index(base, "flat")
     with pytest.raises(nf.UnsupportedError, match="one bit a projection"):
         nf.tune_index(base, "lsh,hash=e8")
-    with pytest.raises(nf.UnsupportedError, match="use flat"):
-        nf.tune_index(base, "lsh", recall=0.9999)
+    apart = np.random.default_rng(4).standard_normal((3_000, 64)).astype(np.float32)
+    with pytest.raises(nf.UnsupportedError, match="looking at all of the rows: use flat"):
+        nf.tune_index(apart, "lsh", recall=0.9999)
     for recall in (0.0, 1.0, float("nan")):
         with pytest.raises(nf.InvalidArgumentError, match="between 0 and 1"):
             nf.tune_index(base, recall=recall)
