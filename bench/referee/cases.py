@@ -71,6 +71,7 @@ LOOKUPS = ("faiss/multi_hash_8", "faiss/multi_hash_11", "faiss/multi_hash_16", "
            "nearfield/scan")
 MATCH = ("opencv/batch_distance", "opencv/bf_matcher", "faiss/flat", *LIMITS)
 SELECT = ("numpy/partition", "faiss/heap", "bandwidth/read")
+TREES = ("mvp_tree/by_rapidfuzz", "bk_tree/by_rapidfuzz")   # of strings
 WORDS = ("nearfield/every_text", "rapidfuzz/brute_force", "rapidfuzz/distances")
 SELECT_KS = of_k(1, 10, 100, 128, 1_000, 2_048)
 
@@ -119,11 +120,10 @@ CASES = {case.name: case for case in (
         Group("uniform", SELECT_KS, SELECT, queries=(0, 0), base_rows=(1, 1),
               columns=(2_500_000, 100_000_000), name="uniform, one row"))),
     Case("metric", "knn", (
-        Group("words", of_k(10), (*WORDS, "nmslib/vp_tree", "bk_tree/by_rapidfuzz"),
-              slow=("bk_tree/by_rapidfuzz",), metric="edit", queries=(200, 1_000)),)),
+        Group("words", of_k(10), (*WORDS, "nmslib/vp_tree", *TREES), slow=TREES, metric="edit",
+              queries=(200, 1_000)),)),
     # NMSLIB has no range search in Python.
     Case("metric-range", "within", (
         Group("words", tuple(Question(radius=radius) for radius in (1, 2, 3)),
-              (*WORDS, "bk_tree/by_rapidfuzz"), slow=("bk_tree/by_rapidfuzz",), metric="edit",
-              queries=(200, 1_000)),)),
+              (*WORDS, *TREES), slow=TREES, metric="edit", queries=(200, 1_000)),)),
 )}

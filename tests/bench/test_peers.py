@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -118,6 +119,26 @@ class Strings(unittest.TestCase):
         from peers.rapidfuzz import BruteForce
         words = Data(np.array(["cat", "cart", "dog", "cut"]), np.array(["cat", "do"]), "edit", 1)
         self.assertEqual(BruteForce(words).knn(slice(0, 2), 2).tolist(), [[0, 1], [2, 0]])
+
+    def test_trees(self) -> None:
+        """Also of more words than a leaf has."""
+        from peers import bk_tree, mvp_tree
+        from peers.rapidfuzz import BruteForce
+        random = stream("words for trees")
+        words = ["".join(random.choice(list("abc"), random.randint(1, 9))) for _ in range(ROWS)]
+        data = Data(np.array(words, object), np.array([*words[:5], "abba", "x"], object), "edit", 1)
+        every = slice(None)
+        expected = BruteForce(data)
+        for tree in (bk_tree, mvp_tree):
+            with mock.patch.object(tree, "LEAF", 7, create=True), self.subTest(tree=tree):
+                way = tree.ByRapidFuzz(data)
+                self.assertEqual(way.knn(every, K).tolist(), expected.knn(every, K).tolist())
+                for radius in (0, 1, 3):
+                    found, wanted = way.within(every, radius), expected.within(every, radius)
+                    self.assertEqual(found[0].tolist(), wanted[0].tolist())
+                    for ids, right in zip(np.split(found[1], found[0][1:-1]),
+                                          np.split(wanted[1], wanted[0][1:-1]), strict=True):
+                        self.assertEqual(sorted(ids.tolist()), right.tolist())
 
 
 if __name__ == "__main__":
