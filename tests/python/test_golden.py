@@ -10,10 +10,11 @@ import pytest
 import definition
 import nearfield as nf
 from golden_indexes import ALL, FOLDER, NEXT_ID, REMOVED, Golden, make
+from golden_objects import COUNT, OBJECTS, GoldenObjects
 
 
 def test_each_is_there() -> None:
-    assert {golden.path for golden in ALL} == set(FOLDER.iterdir())
+    assert {golden.path for golden in [*ALL, *OBJECTS]} == set(FOLDER.iterdir())
 
 
 @pytest.mark.parametrize("golden", ALL, ids=lambda golden: golden.path.stem)
@@ -47,4 +48,26 @@ def test_the_same_is_written_today(golden: Golden, tmp_path: Path) -> None:
     """Not a promise, but a change of what is written should not go unnoticed: it may need a new
     version of the format, and golden files of that."""
     make(golden).save(tmp_path / "index.nf")
+    assert (tmp_path / "index.nf").read_bytes() == golden.path.read_bytes()
+
+
+@pytest.mark.parametrize("golden", OBJECTS, ids=lambda golden: golden.path.stem)
+def test_objects_open_and_answer(golden: GoldenObjects) -> None:
+    every_distance = golden.made(pivots=0, signatures=False)
+    asked = golden.objects()[:5]
+    index = nf.MetricIndex.open(golden.path, golden.metric)
+    assert len(index) == COUNT - 1
+    assert np.array_equal(index.ids, np.delete(golden.ids(), REMOVED))
+    for row in (0, COUNT - 1):
+        assert np.array_equal(index.get(golden.ids()[row]), golden.objects()[row])
+    found, expected = index.search(asked, k=6), every_distance.search(asked, k=6)
+    assert np.array_equal(found.ids, expected.ids)
+    assert np.array_equal(found.distances, expected.distances)
+    assert found.stats.pairs_verified < expected.stats.pairs_verified  # the filter is used
+    assert index.add(asked)[0] == NEXT_ID
+
+
+@pytest.mark.parametrize("golden", OBJECTS, ids=lambda golden: golden.path.stem)
+def test_the_same_objects_are_written_today(golden: GoldenObjects, tmp_path: Path) -> None:
+    golden.made(**golden.options).save(tmp_path / "index.nf")
     assert (tmp_path / "index.nf").read_bytes() == golden.path.read_bytes()
