@@ -12,16 +12,14 @@ class EditPattern {
  public:
   explicit EditPattern(std::span<const char32_t> symbols);
 
-  std::int64_t length() const { return length_; }
-  std::int64_t words() const { return words_; }
-  // Of one symbol `words` words. Those of ASCII are behind each other, from that of 0 on.
-  const std::uint64_t* places(char32_t symbol) const;
-
   // Symbols that must be added, dropped or replaced; or if these are more than the limit, a number
   // above it.
   std::int64_t distance(std::span<const char32_t> text, std::int64_t limit) const;
 
  private:
+  // Of one symbol `words_` words.
+  const std::uint64_t* places(char32_t symbol) const;
+
   std::int64_t length_;
   std::int64_t words_;
   std::vector<char32_t> others_;  // symbols beyond ASCII, sorted

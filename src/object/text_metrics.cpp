@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nearfield/object_metrics.hpp>
@@ -37,50 +39,79 @@ class TextMetric : public ObjectMetric {
   }
 };
 
+// A text against others: short ones of ASCII go to a kernel, several at a time; others one by one.
+class EditsOfOne {
+ public:
+  EditsOfOne(ObjectView from, double limit, Isa isa)
+      : symbols_(symbols_of(from)),
+        short_(!symbols_.empty() && std::ssize(symbols_) <= kMostKernelText),
+        limit_(limit),
+        kernels_(edit_kernels(isa)) {}
+
+  // At most kMost of them. Those of about one length go together: a kernel is done with some when
+  // it is with the longest.
+  static constexpr std::size_t kMost = 256;
+  void run(std::span<const ObjectView> to, std::span<double> out) {
+    for (const std::uint8_t number : by_size(to)) {
+      const ObjectView text = to[number];
+      if (short_ && std::ssize(text) <= kMostKernelText && texts_.add(text)) {
+        numbers_[static_cast<std::size_t>(texts_.count() - 1)] = number;
+        if (texts_.count() == PackedTexts::kMost) run_kernel(out);
+      } else {
+        if (!pattern_) pattern_.emplace(symbols_);
+        out[number] =
+            static_cast<double>(pattern_->distance(symbols_of(text), whole_limit(limit_)));
+      }
+    }
+    run_kernel(out);
+  }
+
+ private:
+  std::span<const std::uint8_t> by_size(std::span<const ObjectView> texts) {
+    std::array<std::size_t, kMostKernelText + 2> next{};
+    const auto bucket = [](ObjectView text) {
+      return std::min<std::size_t>(text.size(), kMostKernelText + 1);
+    };
+    for (const ObjectView text : texts) ++next[bucket(text)];
+    std::size_t place = 0;
+    for (std::size_t& one : next) place += std::exchange(one, place);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      order_[next[bucket(texts[i])]++] = static_cast<std::uint8_t>(i);
+    }
+    return std::span(order_).first(texts.size());
+  }
+
+  void run_kernel(std::span<double> out) {
+    kernels_.distances({symbols_, texts_, limit_, distances_.data()});
+    for (std::size_t i = 0; i < static_cast<std::size_t>(texts_.count()); ++i) {
+      out[numbers_[i]] = static_cast<double>(distances_[i]);
+    }
+    texts_.clear();
+  }
+
+  std::vector<char32_t> symbols_;
+  bool short_;
+  double limit_;
+  const EditKernels& kernels_;
+  std::optional<EditPattern> pattern_;  // for those that go one by one
+  PackedTexts texts_;
+  std::array<std::uint8_t, kMost> order_;
+  std::array<std::uint8_t, PackedTexts::kMost> numbers_;
+  std::array<std::uint8_t, PackedTexts::kMost> distances_;
+};
+
 class EditMetric final : public TextMetric {
  public:
   std::string name() const override { return "edit"; }
 
-  // Short texts of ASCII go to a kernel, several at a time; others one by one.
   void distances(ObjectView from, std::span<const ObjectView> to, double limit, Isa isa,
                  std::span<double> out) const override {
-    const EditPattern pattern(symbols_of(from));
-    const std::int64_t most = whole_limit(limit);
-    const bool short_pattern = pattern.length() > 0 && pattern.length() <= kMostKernelText;
-    Batch batch;
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      if (short_pattern && std::ssize(to[i]) <= kMostKernelText && is_ascii(to[i])) {
-        batch.add(to[i], i);
-        if (batch.full()) batch.run(pattern, limit, isa, out);
-      } else {
-        out[i] = static_cast<double>(pattern.distance(symbols_of(to[i]), most));
-      }
+    EditsOfOne edits(from, limit, isa);
+    for (std::size_t first = 0; first < to.size(); first += EditsOfOne::kMost) {
+      const std::size_t count = std::min(EditsOfOne::kMost, to.size() - first);
+      edits.run(to.subspan(first, count), out.subspan(first, count));
     }
-    batch.run(pattern, limit, isa, out);
   }
-
- private:
-  class Batch {
-   public:
-    void add(ObjectView text, std::size_t number) {
-      texts_[count_] = {reinterpret_cast<const std::uint8_t*>(text.data()), std::ssize(text)};
-      numbers_[count_++] = number;
-    }
-    bool full() const { return count_ == kTexts; }
-    void run(const EditPattern& pattern, double limit, Isa isa, std::span<double> out) {
-      edit_kernels(isa).distances({pattern.places(0), pattern.length(), texts_.data(),
-                                   static_cast<std::int64_t>(count_), limit, distances_.data()});
-      for (std::size_t i = 0; i < count_; ++i) out[numbers_[i]] = distances_[i];
-      count_ = 0;
-    }
-
-   private:
-    static constexpr std::size_t kTexts = 64;
-    std::size_t count_ = 0;
-    std::array<EditText, kTexts> texts_;
-    std::array<std::size_t, kTexts> numbers_;
-    std::array<double, kTexts> distances_;
-  };
 };
 
 class DamerauMetric final : public TextMetric {

@@ -58,15 +58,17 @@ class RisingQuery {
         block_(grid_.first_block),
         left_(grid_.budget.value_or(grid_.rows)) {}
 
-  // Levels in stretches, each as long as all before it: at most nine passes over them. Within a
-  // stretch rows are sorted by level.
+  // Levels in stretches, each as long as all before it, but the highest one, which has most rows
+  // and of which ids may drop nearly all, alone: at most ten passes over them. Within a stretch
+  // rows are sorted by level.
   void run() {
     int low = 0;
     for (;;) {
       const int highest = std::min(filter_.highest_level(threshold()), kMostLevel);
       if (low > highest) return;
+      const int below = std::max(highest - 1, low);
       const int high =
-          grid_.fixed_thresholds ? highest : std::min(highest, std::max(2 * low - 1, low));
+          grid_.fixed_thresholds ? highest : std::min(below, std::max(2 * low - 1, low));
       if (!run_levels(low, high)) return;
       low = high + 1;
     }
@@ -84,8 +86,9 @@ class RisingQuery {
     const std::int64_t count =
         kernels_.find(levels_, grid_.rows, static_cast<std::uint8_t>(low),
                       static_cast<std::uint8_t>(high), scratch_.found.data());
-    std::span<const std::uint32_t> rows(scratch_.found.data(), static_cast<std::size_t>(count));
+    std::span<std::uint32_t> rows(scratch_.found.data(), static_cast<std::size_t>(count));
     if (low < high && !grid_.fixed_thresholds) rows = by_level(rows, low);
+    if (low == high && !grid_.fixed_thresholds) rows = useful(rows);
     while (!rows.empty()) {
       if (!grid_.fixed_thresholds && levels_[rows.front()] > filter_.highest_level(threshold())) {
         return false;
@@ -99,7 +102,22 @@ class RisingQuery {
     return true;
   }
 
-  std::span<const std::uint32_t> by_level(std::span<const std::uint32_t> rows, int low) {
+  // Rows sorted by level, without those of the highest one that are of no use by their ids, and
+  // without those above it.
+  std::span<std::uint32_t> useful(std::span<std::uint32_t> rows) const {
+    const int highest = filter_.highest_level(threshold());
+    const auto first_of = [&](int level) {
+      return std::partition_point(rows.begin(), rows.end(),
+                                  [&](std::uint32_t row) { return levels_[row] < level; });
+    };
+    const auto at = first_of(highest);
+    const auto above = first_of(highest + 1);
+    const std::int64_t kept =
+        sink_.keep_useful(query_, filter_.least_key(highest), std::span(at, above));
+    return rows.first(static_cast<std::size_t>(at - rows.begin() + kept));
+  }
+
+  std::span<std::uint32_t> by_level(std::span<const std::uint32_t> rows, int low) {
     std::array<std::size_t, kMostLevel + 1> next{};
     for (const std::uint32_t row : rows) ++next[static_cast<std::size_t>(levels_[row] - low)];
     std::size_t place = 0;
@@ -111,38 +129,30 @@ class RisingQuery {
   }
 
   // The others, in the same memory of this query.
-  std::span<const std::uint32_t> without_sure_ones(std::span<const std::uint32_t> rows) {
+  std::span<std::uint32_t> without_sure_ones(std::span<std::uint32_t> rows) {
     Candidates& sure = scratch_.candidates;
     const double key = threshold();
     sure.start_keyed({{query_, query_ + 1}, {0, grid_.rows}}, grid_.most_block);
     std::size_t left = 0;
-    std::uint32_t* const others = scratch_.found.data() + (rows.data() - scratch_.found.data());
     for (const std::uint32_t row : rows) {
       if (filter_.surely_within(query_, row, key)) {
         sure.add(row, key);
       } else {
-        others[left++] = row;
+        rows[left++] = row;
       }
     }
     sure.end_query();
     allowed_.restrict(sure);
     if (sure.size() > 0) sink_.consume(sure, sure.keys());
-    return {others, left};
+    return rows.first(left);
   }
 
-  bool run_block(std::span<const std::uint32_t> rows) {
+  bool run_block(std::span<std::uint32_t> rows) {
     Candidates& candidates = scratch_.candidates;
     if (grid_.keys_do_not_matter) rows = without_sure_ones(rows);
+    if (!grid_.fixed_thresholds) rows = useful(rows);
     candidates.start_listed({{query_, query_ + 1}, {0, grid_.rows}}, grid_.most_block);
-    // At the highest level a row may be of no use by its id alone.
-    const int highest =
-        grid_.fixed_thresholds ? kMostLevel + 1 : filter_.highest_level(threshold());
-    for (const std::uint32_t row : rows) {
-      const int level = levels_[row];
-      if (level < highest || sink_.takes(query_, filter_.least_key(level), row)) {
-        candidates.add(row);
-      }
-    }
+    for (const std::uint32_t row : rows) candidates.add(row);
     candidates.end_query();
     allowed_.restrict(candidates);
     const bool last = candidates.size() > left_;

@@ -25,10 +25,12 @@ class Sink {
   // The key above which a row is of no use to each query.
   virtual void thresholds(Range queries, std::span<double> out) const = 0;
 
-  // False if a row is of no use even if its key is the least it can be: the threshold, and of all
-  // rows with that key others come first.
-  virtual bool takes(std::int64_t /*query*/, double /*least_key*/, std::int64_t /*row*/) const {
-    return true;
+  // Moves to the front, in their order, the rows that may be of use though their keys are at least
+  // this one, and returns how many. Others come first: the key is the threshold, and among rows
+  // with that key ids decide.
+  virtual std::int64_t keep_useful(std::int64_t /*query*/, double /*least_key*/,
+                                   std::span<std::uint32_t> rows) const {
+    return std::ssize(rows);
   }
 
   // keys: of the candidates, in their order. Ids are row numbers.

@@ -26,6 +26,17 @@ void TopKSink::thresholds(Range queries, std::span<double> out) const {
   }
 }
 
+std::int64_t TopKSink::keep_useful(std::int64_t query, double least_key,
+                                   std::span<std::uint32_t> rows) const {
+  const TopK<Neighbor>& best = of(query);
+  std::size_t kept = 0;
+  for (const std::uint32_t row : rows) {
+    rows[kept] = row;
+    kept += static_cast<std::size_t>(best.takes({least_key, id_of(rules_.ids, row)}));
+  }
+  return static_cast<std::int64_t>(kept);
+}
+
 void TopKSink::consume(const Candidates& candidates, std::span<const double> keys) {
   for_each_close(
       candidates, keys, [&](std::int64_t query) { return of(query).threshold(); },

@@ -26,9 +26,8 @@ class TopKSink final : public TwoSidedSink {
   static std::int64_t bytes_per_query(std::int64_t k);
 
   void thresholds(Range queries, std::span<double> out) const override;
-  bool takes(std::int64_t query, double least_key, std::int64_t row) const override {
-    return of(query).takes({least_key, id_of(rules_.ids, row)});
-  }
+  std::int64_t keep_useful(std::int64_t query, double least_key,
+                           std::span<std::uint32_t> rows) const override;
   void consume(const Candidates& candidates, std::span<const double> keys) override;
   // Not of one with rules: rows that ask have none.
   TwoSidedSink* two_sided() override {

@@ -76,6 +76,37 @@ TEST(EditDistance, OfLengthsAroundAWord) {
   }
 }
 
+// Of every letter of ASCII, and around the numbers of bits that kernels have for a text, of letters
+// that they read at once and of texts that they take at once.
+TEST(EditDistance, OfAllLettersAndManyTexts) {
+  Random random(5);
+  const auto text_of = [&](std::int64_t size) {
+    std::string text;
+    for (std::int64_t i = 0; i < size; ++i) text += static_cast<char>(random.below(128));
+    return text;
+  };
+  for (const std::int64_t length : {1, 2, 8, 15, 16, 17, 31, 32, 33, 63, 64}) {
+    const std::string from = text_of(length);
+    std::vector<std::string> to;
+    for (std::int64_t i = 0; i < 300; ++i) {
+      std::string text = i % 3 == 0 ? text_of(random.below(66)) : from;
+      for (std::int64_t edit = i % 7; edit > 0 && !text.empty(); --edit) {
+        text[static_cast<std::size_t>(random.below(std::ssize(text)))] =
+            static_cast<char>(random.below(128));
+        text.erase(static_cast<std::size_t>(random.below(std::ssize(text))), edit % 2);
+      }
+      to.push_back(text);
+    }
+    for (const Isa isa : available_isas()) {
+      const std::vector<double> got = edits(from, to, kInfinity, isa);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        ASSERT_EQ(got[i], static_cast<double>(textbook_edit(from, to[i])))
+            << to_string(isa) << " " << length << ", text " << i << " of " << to[i].size();
+      }
+    }
+  }
+}
+
 // Up to the limit the distance, beyond it anything beyond it.
 TEST(EditDistance, MayGiveUpAboveTheLimitOnly) {
   Random random(3);

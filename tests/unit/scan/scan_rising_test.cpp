@@ -111,6 +111,23 @@ TEST(ScanRising, EndsAtTheFirstLevelThatIsTooFar) {
   }
 }
 
+TEST(TopKSink, KeepsRowsThatMayComeFirst) {
+  const std::vector<std::int64_t> ids{50, 40, 30, 20, 10};
+  TopKSink sink({0, 1}, 2, {.ids = ids});
+  std::vector<std::uint32_t> rows{0, 1, 2, 3, 4};
+  EXPECT_EQ(sink.keep_useful(0, 100, rows), 5);  // not two yet
+  Candidates two;
+  two.start_listed({{0, 1}, {0, 5}}, 2);
+  two.add(0);
+  two.add(2);
+  two.end_query();
+  sink.consume(two, std::vector<double>{1, 7});
+  EXPECT_EQ(sink.keep_useful(0, 6, rows), 5);
+  EXPECT_EQ(sink.keep_useful(0, 7, rows), 2);  // as far as the second, whose id is 30
+  EXPECT_EQ((std::vector<std::uint32_t>{rows[0], rows[1]}), (std::vector<std::uint32_t>{3, 4}));
+  EXPECT_EQ(sink.keep_useful(0, 8, rows), 0);
+}
+
 // Where the bound is the k-th key itself, rows that come after by their ids are left out.
 TEST(ScanRising, LeavesOutTiesThatComeLater) {
   Rising rising(200);
