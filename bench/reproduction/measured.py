@@ -17,6 +17,7 @@ class Place(NamedTuple):
     queues: int = 0  # side by side
     bits: int = 0    # of a hash
     tables: int = 0  # of hashes
+    kept: int = 0    # distances to pivots, of an object
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {number:,}" for name, number in self._asdict().items() if number)
@@ -27,6 +28,7 @@ class Timing:
     place: Place
     timed: str  # kernels, call or copy
     rounds: tuple[float, ...]
+    distances: float = 0  # that a query computes, where it is said
 
     @property
     def seconds(self) -> float:
@@ -86,7 +88,7 @@ class Measured:
         if line["checked"] is not True:
             raise ValueError(f"an answer that was not checked: {line}")
         place = Place(*(int(line.get(name, 0)) for name in Place._fields))
-        timing = Timing(place, line["timed"], tuple(line["rounds"]))
+        timing = Timing(place, line["timed"], tuple(line["rounds"]), line.get("distances", 0))
         self.places.setdefault(place, {})[line["series"]] = timing
 
 

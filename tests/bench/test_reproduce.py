@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from reproduction import __main__ as command
-from reproduction import gemm_sift, knn_gpu, lsh_sift, running, shapes
+from reproduction import gemm_sift, knn_gpu, kvp, lsh_sift, running, shapes
 from reproduction.knn_gpu import FIGURES
 from reproduction.measured import Measured, Outcome, Place, Recall, outcome_of
 from reproduction.reporting import (
@@ -93,6 +93,11 @@ class Lines(unittest.TestCase):
                   lsh_sift.EXACT, *(f"{series}: {stage}" for stage in ("all", "short list")
                                     for series in (lsh_sift.ONE, lsh_sift.HUNDRED))}
         self.assertEqual(judged - of_lsh, set())
+        of_kvp = {name for found in recorded_outcome("kvp").figures.values()
+                  for name in found.series}
+        judged = {kvp.SCAN, kvp.KVP, kvp.TILES, kvp.KVP_50, kvp.KVP_200, kvp.RANDOM,
+                  *(f"KVP, radius {radius}" for radius in kvp.RADII)}
+        self.assertEqual(judged - of_kvp, set())
 
 
 class Shapes(unittest.TestCase):
@@ -278,7 +283,8 @@ class Report(unittest.TestCase):
     def test_the_thesis_stands_beside(self) -> None:
         devices = {"knn-gpu": "Tesla V100 SXM2 32 GB, CUDA 12.0",
                    "gemm-sift": "GeForce RTX 3060 12 GB",
-                   "lsh-sift": "GeForce RTX 3060 12 GB"}
+                   "lsh-sift": "GeForce RTX 3060 12 GB",
+                   "kvp": "Core i7-920 with Radeon HD 5870"}
         for name, thesis in command.THESES.items():
             outcome = recorded_outcome(name)
             for number, figure in thesis.figures.items():
@@ -346,6 +352,10 @@ class Command(unittest.TestCase):
 
     def test_a_run_of_hashing(self) -> None:
         self.check_run("lsh-sift", {"5.14", "5.16", "tuned"})
+
+    def test_a_run_of_pivots(self) -> None:
+        printed = self.check_run("kvp", set(kvp.THESIS.figures))
+        self.assertIn("share, KVP 50", printed)
 
     def test_a_figure_of_the_other_thesis(self) -> None:
         self.list_devices("opencl:0")

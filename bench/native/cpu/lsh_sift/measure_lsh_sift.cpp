@@ -1,15 +1,10 @@
 // Measures the figures of locality-sensitive hashing of a thesis about matching SIFT on this CPU:
 //   measure_lsh_sift FIGURE... --device cpu --size quick --rounds 3 --sift FOLDER
-// Prints lines of JSON as the programs of bench/native/gpu do. bench/reproduce runs it.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,8 +15,8 @@
 
 #include "bench/native/cpu/lsh_sift/iterations.hpp"
 #include "bench/native/cpu/lsh_sift/sift_set.hpp"
+#include "bench/native/cpu/program.hpp"
 #include "cli/json.hpp"
-#include "core/tasks.hpp"
 
 namespace nearfield::bench {
 namespace {
@@ -32,9 +27,7 @@ using cli::JsonObject;
 constexpr double kRecall = 0.8;
 constexpr double kBudget = 4;  // seconds
 
-struct LshSettings {
-  std::string size = "quick";
-  int rounds = 3;
+struct LshSettings : CpuSettings {
   std::string sift;
 
   std::vector<int> bits() const {
@@ -45,11 +38,6 @@ struct LshSettings {
   std::int64_t most_iterations() const { return size == "full" ? 4'000 : 500; }
   std::int64_t timed_iterations() const { return size == "full" ? 4 : 2; }
 };
-
-void print(const JsonObject& line) {
-  fmt::print("{}\n", line.text());
-  std::fflush(stdout);
-}
 
 // A number of bits, with all that is measured of it.
 struct BitsMeasured {
@@ -84,8 +72,8 @@ class LshMeasuring {
       for (std::size_t i = 0; i < kPrecisions.size(); ++i) {
         const std::int64_t iterations = iterations_to(measured.curves[i], kRecall);
         if (iterations == 0) {
-          note("5.16", fmt::format("{} bits, {}: not reached in {} iterations", bits,
-                                   kPrecisions[i], measured.curves[i].size()));
+          print_note("5.16", fmt::format("{} bits, {}: not reached in {} iterations", bits,
+                                         kPrecisions[i], measured.curves[i].size()));
           continue;
         }
         print_times("5.16", kPrecisions[i], bits, iterations, measured.rounds,
@@ -134,8 +122,9 @@ class LshMeasuring {
         exact.push_back(knn(set_.queries, set_.base, {.k = k}).stats.seconds);
       }
       const double pairs = static_cast<double>(set_.queries.rows() * set_.base.rows());
-      note("tuned", fmt::format("k {}: {}, {:.4f} % of the rows looked at", k, spec.family,
-                                100 * static_cast<double>(found.stats.pairs_verified) / pairs));
+      print_note("tuned",
+                 fmt::format("k {}: {}, {:.4f} % of the rows looked at", k, spec.family,
+                             100 * static_cast<double>(found.stats.pairs_verified) / pairs));
       print_line("tuned", "lsh, tuned", k, 0, 0, seconds);
       print_line("tuned", "exact scan", k, 0, 0, exact);
       print_recall("tuned", fmt::format("k {}", k), "lsh, tuned", recall_of(found));
@@ -226,61 +215,27 @@ class LshMeasuring {
               .add("tied", 0));
   }
 
-  static void note(const std::string& figure, const std::string& text) {
-    print(JsonObject().add("figure", figure).add("note", text));
-  }
-
   LshSettings settings_;
   SiftSet set_;
   std::map<int, BitsMeasured> measured_;
 };
 
-using LshFigure = std::pair<std::string, void (LshMeasuring::*)()>;
-
-void print_cpu() {
-  const std::int64_t memory = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
-  print(JsonObject()
-            .add("device", "cpu")
-            .add("name", std::string(to_string(default_isa())))
-            .add("driver", "no device")
-            .add("is_cpu", true)
-            .add("units", usable_cores())
-            .add("memory", memory));
-}
-
 int measure(int argc, char** argv) {
-  const std::vector<LshFigure> figures{{"5.14", &LshMeasuring::recall_in_time},
-                                       {"5.16", &LshMeasuring::time_to_recall},
-                                       {"stages", &LshMeasuring::time_by_stage},
-                                       {"tuned", &LshMeasuring::tuned}};
-  CLI::App app("Measures locality-sensitive hashing of SIFT on this CPU");
-  std::vector<std::string> asked;
   LshSettings settings;
-  std::string device;
-  app.add_option("FIGURE", asked, "Which: all of them if none is named");
-  app.add_option("--device", device, "cpu")->check(CLI::IsMember({"cpu"}));
-  app.add_option("--size", settings.size, "How large: tiny is for tests")
-      ->check(CLI::IsMember({"tiny", "quick", "full"}));
-  app.add_option("--rounds", settings.rounds, "Times that everything is timed")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--sift", settings.sift, "Folder of the set sift-1m");
-  CLI11_PARSE(app, argc, argv);
-  print_cpu();
-  LshMeasuring measuring(settings);
-  for (const auto& [number, run] : figures) {
-    if (asked.empty() || std::ranges::find(asked, number) != asked.end()) (measuring.*run)();
-  }
-  return 0;
+  const auto figures = [&](const CpuSettings& given) -> CpuFigures {
+    static_cast<CpuSettings&>(settings) = given;
+    const auto measuring = std::make_shared<LshMeasuring>(settings);
+    return {{"5.14", [=] { measuring->recall_in_time(); }},
+            {"5.16", [=] { measuring->time_to_recall(); }},
+            {"stages", [=] { measuring->time_by_stage(); }},
+            {"tuned", [=] { measuring->tuned(); }}};
+  };
+  return measure_on_cpu("measure_lsh_sift", argc, argv, figures, [&](CLI::App& app) {
+    app.add_option("--sift", settings.sift, "Folder of the set sift-1m");
+  });
 }
 
 }  // namespace
 }  // namespace nearfield::bench
 
-int main(int argc, char** argv) {
-  try {
-    return nearfield::bench::measure(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "measure_lsh_sift: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return nearfield::bench::measure(argc, argv); }
