@@ -11,6 +11,7 @@ from reproduction.thesis import Figure, Quantity, Stated, Thesis
 # Series, as the program names them.
 SCAN, KVP, TILES = "linear scan", "KVP", "exact tile scan"
 KVP_50, KVP_200, RANDOM = "KVP 50", "KVP 200", "random"
+SMALL_POOL = 50
 RADII = ("0.2", "0.4", "0.8")
 
 SETTING = "1,000 radius queries, vectors uniform in [0, 1]^d, Euclidean distance, one thread"
@@ -51,11 +52,12 @@ def grows_with_objects(series: str) -> Judge:
 
 
 def fewer_distances(first: str, second: str) -> Judge:
-    """Wherever both keep as many pivots."""
+    """Wherever an object keeps fewer than all of the smaller pool."""
     def judge(measured: Measured) -> Verdict:
         found: dict[Place, float] = {
             place: timings[first].distances / timings[second].distances
-            for place, timings in measured.places.items() if first in timings and second in timings}
+            for place, timings in measured.places.items()
+            if first in timings and second in timings and place.kept < SMALL_POOL}
         if not found:
             return NOT_MEASURED
         fewer = sum(ratio < 1 for ratio in found.values())
