@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ray_nodes import Nodes, only_loopback
+
 Place = Callable[[], str]
 
 # Ray is told nothing of proxies, and neither is obstore: all is on this machine.
@@ -54,3 +56,19 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     request.getfixturevalue("emulator")
     unique = tmp_path.name
     return lambda: f"s3://tests/{unique}/index-{next(numbers)}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those on nodes come last: once this process is connected, work goes to tasks of Ray, which
+    know nothing of an emulator that was started later."""
+    items.sort(key=lambda item: "nodes" in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture(scope="session")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """Three nodes that may die, and a head; this process is connected to them."""
+    if not only_loopback():
+        pytest.skip("not in a network that has the loopback alone: run tools/test_cluster")
+    started = Nodes(tmp_path_factory.mktemp("ray"), 3)
+    yield started
+    started.stop()

@@ -22,28 +22,35 @@ imports neither.
     >>> folder.cleanup()
 
 An index in a folder or bucket: `build`, `append`, `upsert`, `delete`, `compact`, `clean`, `open`.
+Searched by a cluster: `deploy` starts the actors, `Router` asks them, `undeploy` ends them.
 Batch jobs, resumable: `ground_truth`, `graph`, `read_neighbors`, `read_all_neighbors`;
-`match_colmap`, `write_colmap_matches`; `dedup`, `read_first_of`.
+`match_colmap`, `write_colmap_matches`; `dedup`, `read_first_of`; `encode`, `read_codes`.
 """
 
+from nearfield.cluster._actors import deploy, undeploy
 from nearfield.cluster._answers import Near, Nearest
 from nearfield.cluster._colmap import match_colmap, write_colmap_matches
 from nearfield.cluster._duplicates import dedup, read_first_of
+from nearfield.cluster._encoding import encode, read_codes
 from nearfield.cluster._errors import BusyError, ConflictError, LostShardError, NoIndexError
 from nearfield.cluster._jobs import graph, ground_truth, read_all_neighbors, read_neighbors
 from nearfield.cluster._manifest import Manifest, Segment, Spec, Tombstones
 from nearfield.cluster._opened import ShardedIndex
 from nearfield.cluster._opened import open_index as open  # noqa: A004  # as nearfield.Index.open
+from nearfield.cluster._router import Found, FoundWithin, Router
 from nearfield.cluster._writing import append, build, clean, compact, delete, upsert
 
 __all__ = [
     "BusyError",
     "ConflictError",
+    "Found",
+    "FoundWithin",
     "LostShardError",
     "Manifest",
     "Near",
     "Nearest",
     "NoIndexError",
+    "Router",
     "Segment",
     "ShardedIndex",
     "Spec",
@@ -54,13 +61,17 @@ __all__ = [
     "compact",
     "dedup",
     "delete",
+    "deploy",
+    "encode",
     "graph",
     "ground_truth",
     "match_colmap",
     "open",
     "read_all_neighbors",
+    "read_codes",
     "read_first_of",
     "read_neighbors",
+    "undeploy",
     "upsert",
     "write_colmap_matches",
 ]

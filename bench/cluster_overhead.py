@@ -1,0 +1,189 @@
+"""What Ray costs: the same search of 4 shards by actors, and by plain processes with a local merge.
+
+  bench/compare cluster [--size quick|full] [--rounds N]
+
+All have the same files, the same binding, one thread a shard, and the same batches, in turns. The
+same actors with an empty method are the engine bare. Needs root, for a network that has the
+loopback alone: Ray listens on every interface.
+"""
+import argparse
+import multiprocessing
+import os
+import socket
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any
+
+import nearfield as nf
+import numpy as np
+from nearfield import cluster
+from nearfield.cluster._answers import Nearest, merge_nearest
+
+from referee import machine
+from sets import store
+from sets.catalogue import made
+from sets.random_streams import stream
+from sets.vector_files import read_rows
+
+SHARDS = 4
+K = 10
+BATCHES = (1, 64, 512)
+LEAST_SECONDS = 0.5  # of a turn
+LEAST_RATIO = {64: 1 / 1.3, 512: 1 / 1.15}  # of the plain processes' time to that of the actors
+STORE_BYTES = 256 << 20
+NAME = "overhead"
+
+Search = Callable[[np.ndarray], Any]
+
+
+@dataclass
+class Way:
+    name: str
+    search: Search
+    gives_ids: bool = True
+    seconds: list[float] = field(default_factory=list)  # of each call
+    turns: list[float] = field(default_factory=list)    # median of each turn
+
+    def take_turn(self, batches: list[np.ndarray]) -> None:
+        calls, started = [], time.perf_counter()
+        while time.perf_counter() - started < LEAST_SECONDS or len(calls) < 3:
+            begin = time.perf_counter()
+            self.search(batches[len(calls) % len(batches)])
+            calls.append(time.perf_counter() - begin)
+        self.seconds += calls
+        self.turns.append(statistics.median(calls))
+
+
+def serve_shard(url: str, shard: int, channel: Connection) -> None:
+    """A plain process: queries in, the k nearest of its shard out, until there is None."""
+    opened = cluster.open(url).shard(shard)
+    while (queries := channel.recv()) is not None:
+        channel.send(opened.search(queries, K, threads=1))
+
+
+class Processes:
+    """One for each shard, as actors are, without Ray."""
+
+    def __init__(self, url: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.channels, self.processes = [], []
+        for shard in range(SHARDS):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=serve_shard, args=(url, shard, theirs), daemon=True)
+            process.start()
+            self.channels.append(ours)
+            self.processes.append(process)
+
+    def search(self, queries: np.ndarray) -> Nearest:
+        for channel in self.channels:
+            channel.send(queries)
+        return merge_nearest([channel.recv() for channel in self.channels])
+
+    def end(self) -> None:
+        for channel, process in zip(self.channels, self.processes, strict=True):
+            channel.send(None)
+            process.join()
+
+
+class Empty:
+    """An actor that does nothing with what it is given."""
+
+    def search(self, queries: np.ndarray) -> None:
+        del queries
+
+
+def empty_calls(ray: Any) -> Search:
+    actors = [ray.remote(Empty).options(num_cpus=0).remote() for _ in range(SHARDS)]
+
+    def search(queries: np.ndarray) -> None:
+        sent = ray.put(queries) if queries.nbytes > 1 << 16 else queries
+        ray.get([actor.search.remote(sent) for actor in actors])
+    return search
+
+
+def measure(ways: list[Way], queries: np.ndarray, batch: int, rounds: int) -> None:
+    batches = [queries[at:at + batch] for at in range(0, len(queries) - batch + 1, batch)][:64]
+    for way in ways:
+        way.seconds, way.turns = [], []
+        way.search(batches[0])
+    for number in range(rounds):
+        for index in stream(f"cluster {batch}", number).permutation(len(ways)):
+            ways[index].take_turn(batches)
+
+
+def count_mismatches(ways: list[Way], queries: np.ndarray, single: nf.Index) -> int:
+    wanted = single.search(queries, K)
+    wrong = 0
+    for way in ways:
+        if way.gives_ids:
+            found = way.search(queries)
+            same = (found.ids == wanted.ids) & (found.keys == wanted.keys)
+            wrong += int((~same.all(axis=1)).sum())
+    return wrong
+
+
+def alone_on_the_network() -> None:
+    """Runs this program again where there is the loopback alone, unless it is there already."""
+    if [name for _, name in socket.if_nameindex()] != ["lo"]:
+        inside = 'ip link set lo up; exec "$@"'
+        os.execvp("unshare", ["unshare", "--net", "bash", "-euc", inside, "_", sys.executable,
+                              *sys.argv])
+
+
+def report(ways: list[Way], batch: int) -> float:
+    plain, actors, _ = ways
+    print(f"\nbatches of {batch}")
+    for way in ways:
+        calls = np.sort(way.seconds)
+        print(f"  {way.name:<34} p50 {1e3 * np.percentile(calls, 50):8.2f} ms   "
+              f"p99 {1e3 * np.percentile(calls, 99):8.2f} ms   {len(calls)} calls")
+    ratio = statistics.median(p / a for p, a in zip(plain.turns, actors.turns, strict=True))
+    print(f"  plain processes / actors: {ratio:.3f}, overhead {1 / ratio:.2f}x")
+    return ratio
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench/compare cluster", description=__doc__)
+    parser.add_argument("--size", choices=("quick", "full"), default="quick")
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    alone_on_the_network()
+    import ray
+
+    folder = made("sift-1m", asked.size, store.root(None))
+    base, queries = read_rows(folder / "base.u8bin"), read_rows(folder / "queries.u8bin")
+    print(f"{machine.facts()}\n{base.shape[0]} x {base.shape[1]} u8, {SHARDS} shards, k={K}, "
+          f"nearfield {nf.__version__}, ray {ray.__version__}")
+    single = nf.Index("flat", dim=base.shape[1], dtype="u8")
+    single.add(np.array(base))
+    with tempfile.TemporaryDirectory() as url:
+        cluster.build(url, np.array(base), shards=SHARDS)
+        ray.init(address="local", num_cpus=2, object_store_memory=STORE_BYTES,
+                 include_dashboard=False, log_to_driver=False)
+        processes = Processes(url)
+        cluster.deploy(url, NAME)
+        router = cluster.Router(url, NAME)
+        ways = [Way("plain processes, local merge", processes.search),
+                Way("actors and router", lambda part: router.search(part, K)),
+                Way("the same number of empty actors", empty_calls(ray), gives_ids=False)]
+        mismatches = count_mismatches(ways, np.array(queries[:512]), single)
+        ratios = {}
+        for batch in BATCHES:
+            measure(ways, np.array(queries), batch, asked.rounds)
+            ratios[batch] = report(ways, batch)
+        processes.end()
+        cluster.undeploy(NAME)
+        ray.shutdown()
+    # As other cases do: a run fails below half of what is wanted.
+    missed = [batch for batch, least in LEAST_RATIO.items() if ratios[batch] < least / 2]
+    print(f"cluster ratio_limit={ratios[512]:.3f} mismatches={mismatches}")
+    return 1 if mismatches or missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

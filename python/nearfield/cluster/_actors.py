@@ -1,0 +1,220 @@
+"""Actors of Ray that search shards: one for each shard and replica, under names that last.
+
+An actor holds nothing that is not in the store. Each call says which epoch it is about, and the
+files of an epoch never change: an actor that was restarted, that is old, or that was cut off from
+the others answers as all do, or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import nearfield as nf
+from nearfield._arguments import integer, real, text
+from nearfield.cluster._answers import Near, Nearest
+from nearfield.cluster._manifest import read_latest, read_manifest
+from nearfield.cluster._segments import OpenShard
+from nearfield.cluster._store import open_store
+from nearfield.cluster._tasks import ray_is_connected
+from nearfield.cluster._writing import Url
+
+NAMESPACE = "nearfield"
+EPOCHS_KEPT = 2  # open at a time: the one that routers leave, and the one they go to
+
+
+class ShardServer:
+    """What runs in an actor. Its methods only read: one that is run twice has done no harm."""
+
+    def __init__(self, url: str, cache: str | None, shard: int, threads: int) -> None:
+        self._store = open_store(url, cache)
+        self._shard = shard
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._opened: dict[int, OpenShard] = {}
+        self._checked: dict[str, Path] = {}
+
+    def describe(self) -> dict[str, Any]:
+        return {"url": self._store.url, "pid": os.getpid(), "epochs": sorted(self._opened)}
+
+    def ready(self, epoch: int) -> int:
+        """Opens an epoch before it is asked for; how many vectors it has here."""
+        return len(self._at(epoch))
+
+    def search(
+        self, epoch: int, queries: Any, k: int, options: dict[str, Any]
+    ) -> tuple[int, Nearest]:
+        opened = self._at(epoch)
+        return opened.epoch, opened.search(queries, k, threads=self._threads, **options)
+
+    def within(
+        self, epoch: int, queries: Any, radius: float, options: dict[str, Any]
+    ) -> tuple[int, Near]:
+        opened = self._at(epoch)
+        return opened.epoch, opened.within(queries, radius, threads=self._threads, **options)
+
+    def _at(self, epoch: int) -> OpenShard:
+        with self._lock:
+            opened = self._opened.get(epoch)
+        if opened is None:
+            # Not under the lock: searches of another epoch go on.
+            manifest = read_manifest(self._store, epoch)
+            opened = OpenShard(self._store, manifest, self._shard, self._checked)
+        with self._lock:
+            self._opened.pop(epoch, None)
+            self._opened[epoch] = opened  # the last is the one used last
+            while len(self._opened) > EPOCHS_KEPT:
+                self._opened.pop(next(iter(self._opened)))
+        return opened
+
+
+def deploy(
+    url: Url,
+    name: str,
+    *,
+    replicas: int = 1,
+    threads: int = 1,
+    cpus: float = 0,
+    cache: str | os.PathLike[str] | None = None,
+    max_pending: int = 16,
+    timeout: float = 60,
+) -> None:
+    """Starts the actors that search an index, and waits until each has it open.
+
+    Those that are there already stay, so that calling it again puts back what is missing. They go
+    on when this process ends, until `undeploy`; one that dies is started again, on another machine
+    if its own is gone.
+
+    replicas: actors for each shard, on different machines as far as there are as many.
+    threads: of each actor; 0 is every core of its machine.
+    cpus: cores that Ray keeps free for each actor; with 0 it only spreads them.
+    cache: a folder on each machine for files of a bucket.
+    max_pending: calls that a router may have waiting at an actor; more are a `BusyError`.
+    timeout: seconds to wait.
+    """
+    ray = connected_ray()
+    count, most = integer("replicas", replicas), integer("max_pending", max_pending)
+    if count < 1 or most < 1:
+        raise nf.InvalidArgumentError(
+            f"replicas is {count} and max_pending is {most}, expected at least 1"
+        )
+    store = open_store(url, cache)
+    manifest = read_latest(store)
+    server = ray.remote(ShardServer)
+    nodes, have_cores = _machines(ray)
+    reserved = real("cpus", cpus)
+    folder = None if cache is None else os.fspath(cache)
+    actors = {
+        (shard, replica): server.options(
+            name=actor_name(name, shard, replica),
+            namespace=NAMESPACE,
+            get_if_exists=True,
+            lifetime="detached",  # else they die with this process
+            max_restarts=-1,
+            max_task_retries=-1,
+            max_pending_calls=most,
+            # None: it holds no core, but goes only where there are some, also when it is started
+            # again. With 0 it might go to a head that is kept free of work.
+            num_cpus=None if reserved == 0 and have_cores else reserved,
+            max_concurrency=2,  # an epoch is opened while another is searched
+            scheduling_strategy=_prefer(nodes[(shard + replica) % len(nodes)]),
+        ).remote(store.url, folder, shard, integer("threads", threads))
+        for shard in range(manifest.shards)
+        for replica in range(count)
+    }
+    described = _wait(ray, actors, "describe", (), timeout)
+    for (shard, replica), about in described.items():
+        if about["url"] != store.url:
+            raise nf.InvalidArgumentError(
+                f"{actor_name(name, shard, replica)} searches {about['url']}, not {store.url}: "
+                "choose another name, or undeploy that first"
+            )
+    _wait(ray, actors, "ready", (manifest.epoch,), timeout)
+
+
+def undeploy(name: str) -> int:
+    """Ends the actors of this name; how many there were."""
+    ray = connected_ray()
+    found = find_actors(name)
+    for actor in found.values():
+        ray.kill(actor)
+    return len(found)
+
+
+def find_actors(name: str) -> dict[tuple[int, int], Any]:
+    """The actors of a name, by shard and replica."""
+    ray = connected_ray()
+    found = {}
+    own = re.compile(re.escape(actor_name(name, 0, 0).removesuffix("0-0")) + r"(\d+)-(\d+)")
+    for entry in ray.util.list_named_actors(all_namespaces=True):
+        parts = own.fullmatch(entry["name"])
+        if entry["namespace"] == NAMESPACE and parts:
+            try:
+                actor = ray.get_actor(entry["name"], namespace=NAMESPACE)
+            except ValueError:  # it ended meanwhile
+                continue
+            found[int(parts[1]), int(parts[2])] = actor
+    return found
+
+
+def actor_name(name: str, shard: int, replica: int) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_.]{1,100}", text("name", name)):
+        raise nf.InvalidArgumentError(
+            f"name is {name!r}, expected 1 to 100 of letters, digits, _ and ."
+        )
+    return f"nearfield-{name}-{shard}-{replica}"
+
+
+def connected_ray() -> Any:
+    """Ray of a process that is connected. It is not connected here: a bare `ray.init` joins
+    whatever cluster is on the machine."""
+    if not ray_is_connected():
+        raise nf.InvalidArgumentError(
+            "this process is not connected to a Ray cluster: call ray.init(address=...) first, or "
+            'ray.init(address="local") for one on this machine'
+        )
+    import ray
+
+    return ray
+
+
+def _machines(ray: Any) -> tuple[list[str], bool]:
+    """Those with cores to give, and True; if there are none, all."""
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    with_cores = [node for node in alive if node["Resources"].get("CPU", 0) > 0]
+    return sorted(node["NodeID"] for node in with_cores or alive), bool(with_cores)
+
+
+def _prefer(node: str) -> Any:
+    """A machine to be on; another if it is gone."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return NodeAffinitySchedulingStrategy(node_id=node, soft=True)
+
+
+def _wait(
+    ray: Any,
+    actors: dict[tuple[int, int], Any],
+    method: str,
+    arguments: Sequence[Any],
+    timeout: float,
+) -> dict[tuple[int, int], Any]:
+    calls = {key: getattr(actor, method).remote(*arguments) for key, actor in actors.items()}
+    _, waiting = ray.wait(list(calls.values()), num_returns=len(calls), timeout=timeout)
+    late = [key for key, call in calls.items() if call in set(waiting)]
+    if late:
+        raise nf.DeadlineError(
+            f"{len(late)} of {len(calls)} actors were not ready after {timeout} s, the first of "
+            f"shard {late[0][0]}, replica {late[0][1]}: see `ray status` for what they wait for"
+        )
+    results = {}
+    for key, call in calls.items():
+        try:
+            results[key] = ray.get(call)
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause or error from error
+    return results

@@ -1,0 +1,443 @@
+"""Asks the actors of all shards and merges what they answer. It has no state worth keeping: any
+number of routers, in any processes, ask the same actors.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+import nearfield as nf
+from nearfield._arguments import integer, real
+from nearfield.cluster._actors import connected_ray, find_actors
+from nearfield.cluster._answers import (
+    Near,
+    Nearest,
+    join_near,
+    join_nearest,
+    merge_near,
+    merge_nearest,
+)
+from nearfield.cluster._errors import BusyError, LostShardError
+from nearfield.cluster._manifest import Manifest, read_latest, read_manifest
+from nearfield.cluster._segments import new_index
+from nearfield.cluster._sources import ArraySource
+from nearfield.cluster._store import open_store
+from nearfield.cluster._writing import Url
+
+Answer = TypeVar("Answer", Nearest, Near)
+
+# A shard is asked again, elsewhere, when it takes this many times as long as half of the others did
+# for the same queries, and at least so long: less is noise of machines that share cores.
+HEDGE_FACTOR = 3.0
+HEDGE_LEAST = 0.05
+WINDOW = 2  # batches of one call under way: the next is there when an actor is done
+PUT_BYTES = 1 << 16  # queries of more are put into shared memory once, not sent to each shard
+LOOK_AGAIN = 1.0  # seconds between looks for actors that were not there
+
+# The question is wrong, whoever is asked.
+OUR_FAULT = (
+    nf.InvalidArgumentError,
+    nf.UnsupportedError,
+    nf.NotFiniteError,
+    nf.MemoryLimitError,
+    TypeError,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Found(Nearest):
+    """The k nearest of each query, in all shards. Unpacks as `distances, ids`."""
+
+    epoch: int
+    missing: tuple[int, ...]  # shards that are not in it; none, unless `partial` was asked for
+    hedged: int  # calls that were sent again, to another replica
+
+
+@dataclass(frozen=True, eq=False)
+class FoundWithin(Near):
+    """All within a radius of each query, in all shards."""
+
+    epoch: int
+    missing: tuple[int, ...]
+    hedged: int
+
+
+class Router:
+    """Searches the index that `deploy` has started actors for.
+
+    url, name: as of `deploy`.
+    batch: queries of one call to an actor; more are cut.
+    in_flight: batches under way, of all threads that use this router; more are a `BusyError`.
+    hedge_after: seconds after which a shard is asked again at another replica, when the other
+        shards do not tell by their own times that it is late.
+    timeout: seconds, of a search; a shard that has not answered then is lost.
+
+    It is pinned to the newest epoch, until `refresh`. Threads may share it.
+    """
+
+    def __init__(
+        self,
+        url: Url,
+        name: str,
+        *,
+        batch: int = 512,
+        in_flight: int = 8,
+        hedge_after: float = 1.0,
+        timeout: float = 30.0,
+        cache: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self._ray = connected_ray()
+        self._store = open_store(url, cache)
+        self._manifest = read_latest(self._store)
+        self._name = name
+        self._batch = integer("batch", batch)
+        self._most = integer("in_flight", in_flight)
+        if self._batch < 1 or self._most < 1:
+            raise nf.InvalidArgumentError(
+                f"batch is {batch} and in_flight is {in_flight}, expected at least 1"
+            )
+        self._hedge_after = real("hedge_after", hedge_after)
+        self._timeout = real("timeout", timeout)
+        self._slots = threading.Semaphore(self._most)
+        self._lock = threading.Lock()
+        self._turns: Counter[int] = Counter()  # of each shard
+        self._actors = find_actors(name)
+        self._forgotten: set[tuple[int, int]] = set()
+        self._looked = time.monotonic()
+        if not self._actors:
+            raise nf.InvalidArgumentError(
+                f"there are no actors of the name {name!r}: start them with cluster.deploy"
+            )
+
+    @property
+    def epoch(self) -> int:
+        return self._manifest.epoch
+
+    def refresh(self) -> int:
+        """Goes to the newest epoch, when an actor of each shard has it open; its number.
+
+        Searches that are under way end in the epoch they began in.
+        """
+        manifest = read_latest(self._store, self.epoch)
+        if manifest.epoch != self.epoch:
+            flight = _Flight(self, manifest, "ready", self._timeout, partial=False)
+            flight.run([()])
+            flight.check()
+            self._manifest = manifest
+        return manifest.epoch
+
+    def pin(self, epoch: int) -> None:
+        """Goes to an epoch, as `refresh`, but when it is first asked for."""
+        self._manifest = read_manifest(self._store, integer("epoch", epoch))
+
+    def search(
+        self,
+        queries: np.ndarray[Any, Any] | nf.Bits,
+        k: int = 10,
+        *,
+        only: np.ndarray[Any, Any] | None = None,
+        without: np.ndarray[Any, Any] | None = None,
+        partial: bool = False,
+        timeout: float | None = None,
+    ) -> Found:
+        """The k nearest vectors of each query, as of `nearfield.Index`, to the bit.
+
+        partial: where no replica of a shard answers, the rest, with the list `missing`; otherwise
+            it is a `LostShardError`.
+        timeout: seconds; that of the router if None.
+        """
+        found, about = self._ask(
+            "search", queries, integer("k", k), only, without, partial, timeout,
+            merge_nearest, join_nearest,
+            lambda spec: Nearest.of(new_index(spec).search(queries, k)),
+        )  # fmt: skip
+        return Found(
+            found.ids, found.distances, found.keys, found.counts, found.exact and not about[1],
+            *about,
+        )  # fmt: skip
+
+    def within(
+        self,
+        queries: np.ndarray[Any, Any] | nf.Bits,
+        radius: float,
+        *,
+        only: np.ndarray[Any, Any] | None = None,
+        without: np.ndarray[Any, Any] | None = None,
+        partial: bool = False,
+        timeout: float | None = None,
+    ) -> FoundWithin:
+        """All vectors within a radius of each query; the other arguments are those of `search`."""
+        found, about = self._ask(
+            "within", queries, real("radius", radius), only, without, partial, timeout,
+            merge_near, join_near,
+            lambda spec: Near.of(new_index(spec).within(queries, radius)),
+        )  # fmt: skip
+        return FoundWithin(
+            found.offsets, found.ids, found.distances, found.keys, found.exact and not about[1],
+            *about,
+        )  # fmt: skip
+
+    def _ask(
+        self,
+        method: str,
+        queries: np.ndarray[Any, Any] | nf.Bits,
+        wanted: float,
+        only: np.ndarray[Any, Any] | None,
+        without: np.ndarray[Any, Any] | None,
+        partial: bool,
+        timeout: float | None,
+        merge: Callable[[Sequence[Answer]], Answer],
+        join: Callable[[Sequence[Answer]], Answer],
+        of_none: Callable[[Any], Answer],
+    ) -> tuple[Answer, tuple[int, tuple[int, ...], int]]:
+        manifest = self._manifest  # of this search, whatever `refresh` does meanwhile
+        source = ArraySource(queries)
+        if source.dim != manifest.spec.dim:
+            raise nf.InvalidArgumentError(
+                f"queries has {source.dim} columns, the index {manifest.spec.dim}"
+            )
+        if source.rows == 0:
+            return of_none(manifest.spec), (manifest.epoch, (), 0)
+        seconds = self._timeout if timeout is None else real("timeout", timeout)
+        options = {"only": only, "without": without, "timeout": seconds}
+        cuts = range(0, source.rows, self._batch)
+        questions = (
+            (self._sent_once(source.piece(begin, begin + self._batch)), wanted, options)
+            for begin in cuts
+        )
+        flight = _Flight(self, manifest, method, seconds, partial)
+        with self._taking_slots(min(WINDOW, len(cuts))) as window:
+            flight.run(questions, window)
+        missing = flight.check()
+        merged = [
+            merge([answers[shard] for shard in sorted(answers) if shard not in missing])
+            for answers in flight.answers
+        ]
+        return join(merged), (manifest.epoch, missing, flight.hedged)
+
+    @contextmanager
+    def _taking_slots(self, wanted: int) -> Iterator[int]:
+        taken = 0
+        try:
+            while taken < wanted and self._slots.acquire(blocking=False):
+                taken += 1
+            if taken == 0:
+                raise BusyError(
+                    f"{self._most} batches are under way, the most that in_flight allows: try "
+                    "again when one is done, or deploy more replicas"
+                )
+            yield taken
+        finally:
+            for _ in range(taken):
+                self._slots.release()
+
+    def _sent_once(self, queries: np.ndarray[Any, Any] | nf.Bits) -> Any:
+        values = queries.packed if isinstance(queries, nf.Bits) else queries
+        return self._ray.put(queries) if values.nbytes > PUT_BYTES else queries
+
+    def replicas(self, shard: int) -> list[tuple[int, Any]]:
+        """Numbers and actors of a shard, another one first each time."""
+        with self._lock:
+            if self._forgotten or not any(key[0] == shard for key in self._actors):
+                self._look_again()
+            own = sorted(
+                (replica, actor)
+                for (of, replica), actor in self._actors.items()
+                if of == shard
+            )  # fmt: skip
+            self._turns[shard] += 1
+            first = self._turns[shard] % len(own) if own else 0
+        return own[first:] + own[:first]
+
+    def forget(self, shard: int, replica: int) -> None:
+        """An actor that will not come back; one that is deployed in its place is found again."""
+        with self._lock:
+            self._actors.pop((shard, replica), None)
+            self._forgotten.add((shard, replica))
+
+    def _look_again(self) -> None:
+        now = time.monotonic()
+        if now - self._looked >= LOOK_AGAIN:
+            self._looked = now
+            self._actors = find_actors(self._name)
+            self._forgotten -= self._actors.keys()
+
+
+@dataclass
+class _Asked:
+    """One batch at one shard."""
+
+    sent: float
+    replicas: list[tuple[int, Any]]  # that were not asked yet
+    calls: int = 0  # under way
+    failures: list[str] = field(default_factory=list)
+
+
+class _Flight:
+    """The batches of one search, on their way to all shards and back."""
+
+    def __init__(
+        self, router: Router, manifest: Manifest, method: str, seconds: float, partial: bool
+    ) -> None:
+        self._router = router
+        self._ray = router._ray
+        self._epoch = manifest.epoch
+        self._shards = manifest.shards
+        self._method = method
+        self._deadline = time.monotonic() + seconds
+        self._partial = partial
+        self._questions: list[Any] = []
+        self._asked: dict[tuple[int, int], _Asked] = {}  # by batch and shard; answered ones not
+        self._calls: dict[Any, tuple[int, int, int]] = {}  # batch, shard, replica
+        self._seconds: list[list[float]] = []  # of each batch, those of its answers
+        self._lost: dict[int, list[str]] = {}
+        self.answers: list[dict[int, Any]] = []
+        self.hedged = 0
+
+    def run(self, questions: Any, window: int = 1) -> None:
+        following = iter(questions)
+        more = True
+        while True:
+            while more and len({batch for batch, _ in self._asked}) < window:
+                question = next(following, None)
+                more = question is not None
+                if more:
+                    self._start(question)
+            if not self._asked or (self._lost and not self._partial):
+                return
+            now = time.monotonic()
+            if now >= self._deadline:
+                self._give_up()
+                return
+            self._hedge(now)
+            timeout = max(0.0, min(self._next_alarm(), self._deadline) - now)
+            done, _ = self._ray.wait(list(self._calls), num_returns=1, timeout=timeout)
+            for call in done:
+                self._take(call)
+
+    def check(self) -> tuple[int, ...]:
+        """The shards that are missing; an error if there must be none, or if there is no other."""
+        missing = tuple(sorted(self._lost))
+        if not missing or (self._partial and len(missing) < self._shards):
+            return missing
+        first = missing[0]
+        raise LostShardError(
+            f"{len(missing)} of {self._shards} shards did not answer for epoch {self._epoch}: "
+            f"{list(missing)}; of shard {first}: {'; '.join(self._lost[first])}",
+            missing,
+        )
+
+    def _start(self, question: Any) -> None:
+        batch = len(self._questions)
+        self._questions.append(question)
+        self.answers.append({})
+        self._seconds.append([])
+        for shard in range(self._shards):
+            if shard in self._lost:
+                continue
+            asked = _Asked(time.monotonic(), self._router.replicas(shard))
+            self._asked[batch, shard] = asked
+            if not asked.replicas:
+                asked.failures.append("it has no actor: call cluster.deploy again")
+            self._send(batch, shard)
+
+    def _send(self, batch: int, shard: int) -> bool:
+        """To the next replica that takes it. Without any, and none under way, the shard is lost."""
+        asked = self._asked[batch, shard]
+        full = 0
+        while asked.replicas:
+            replica, actor = asked.replicas.pop(0)
+            try:
+                call = getattr(actor, self._method).remote(self._epoch, *self._questions[batch])
+            except self._ray.exceptions.PendingCallsLimitExceeded:
+                full += 1
+                asked.failures.append(f"replica {replica} has as many calls waiting as it takes")
+                continue
+            self._calls[call] = (batch, shard, replica)
+            asked.calls += 1
+            asked.sent = time.monotonic()
+            return True
+        if asked.calls == 0:
+            if full and full == len(asked.failures):
+                raise BusyError(
+                    f"every replica of shard {shard} has as many calls waiting as max_pending "
+                    "allows: try again a little later, or deploy more replicas"
+                )
+            self._lose(shard, asked.failures)
+        return False
+
+    def _take(self, call: Any) -> None:
+        batch, shard, replica = self._calls.pop(call)
+        asked = self._asked.get((batch, shard))
+        if asked is None:  # another replica was faster, or the shard is lost
+            return
+        asked.calls -= 1
+        errors = self._ray.exceptions
+        try:
+            answer = self._ray.get(call)
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, OUR_FAULT):
+                raise error.cause from error
+            asked.failures.append(f"replica {replica}: {error.cause}")
+        except errors.ActorDiedError as error:
+            self._router.forget(shard, replica)
+            asked.failures.append(f"replica {replica} is dead: {_first_line(error)}")
+        except errors.RayError as error:
+            asked.failures.append(f"replica {replica}: {_first_line(error)}")
+        else:
+            if self._method == "ready":
+                answer = (self._epoch, answer)
+            epoch, found = answer
+            if epoch == self._epoch:
+                self._seconds[batch].append(time.monotonic() - asked.sent)
+                self.answers[batch][shard] = found
+                del self._asked[batch, shard]
+                return
+            asked.failures.append(
+                f"replica {replica} answered for epoch {epoch}, not {self._epoch}"
+            )
+        self._send(batch, shard)
+
+    def _hedge(self, now: float) -> None:
+        for (batch, shard), asked in list(self._asked.items()):
+            if asked.replicas and now >= self._alarm(batch, asked):
+                self.hedged += self._send(batch, shard)
+
+    def _alarm(self, batch: int, asked: _Asked) -> float:
+        """When a batch at a shard is late."""
+        others = self._seconds[batch]
+        if 2 * len(others) < self._shards:
+            return asked.sent + self._router._hedge_after
+        return asked.sent + max(HEDGE_LEAST, HEDGE_FACTOR * statistics.median(others))
+
+    def _next_alarm(self) -> float:
+        waiting = [
+            self._alarm(batch, asked) for (batch, _), asked in self._asked.items() if asked.replicas
+        ]
+        return min(waiting, default=self._deadline)
+
+    def _give_up(self) -> None:
+        for shard in {shard for _, shard in self._asked}:
+            failures = next(a.failures for (_, of), a in self._asked.items() if of == shard)
+            self._lose(shard, [*failures, "no answer in time"])
+
+    def _lose(self, shard: int, failures: list[str]) -> None:
+        self._lost[shard] = failures or ["it has no actor"]
+        for key in [key for key in self._asked if key[1] == shard]:
+            del self._asked[key]
+
+
+def _first_line(error: Exception) -> str:
+    with suppress(IndexError):
+        return str(error).strip().splitlines()[0]
+    return type(error).__name__

@@ -1,0 +1,201 @@
+"""Things that die: actors, workers, whole nodes, the driver. Nothing is lost, answered twice or
+stale, and no answer is wrong."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import nearfield as nf
+from material import assert_same, ids_of, one_index, vectors
+from nearfield import cluster
+from nearfield.cluster._actors import find_actors
+from ray_nodes import Nodes, children_of, kill_process, node_of, pid_of, wait_for
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+
+ROWS = vectors(3000)
+QUERIES = vectors(20, seed=1)
+KILLS = 5  # 50 in tests/show/cluster_kills.py
+SEARCHES_A_KILL = 10  # of 20 queries each
+
+
+def command_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it ended
+        return b""
+
+
+def test_a_killed_actor_answers_again(nodes: Nodes, tmp_path: Path) -> None:
+    """Without a replica: the search waits for it."""
+    cluster.build(tmp_path, ROWS, shards=2)
+    cluster.deploy(tmp_path, "alone")
+    router = cluster.Router(tmp_path, "alone")
+    expected = one_index(ROWS).search(QUERIES, 5)
+    assert_same(router.search(QUERIES, 5), expected)
+    kill_process(pid_of(find_actors("alone")[0, 0]))
+    start = time.monotonic()
+    assert_same(router.search(QUERIES, 5), expected)
+    print(f"recovery after an actor's kill -9, no replica: {time.monotonic() - start:.2f} s")
+    cluster.undeploy("alone")
+
+
+def test_no_wrong_answer_under_random_kills(nodes: Nodes, tmp_path: Path) -> None:
+    cluster.build(tmp_path, ROWS, shards=2)
+    cluster.deploy(tmp_path, "kills", replicas=2)
+    router = cluster.Router(tmp_path, "kills")
+    expected = one_index(ROWS).search(QUERIES, 5)
+    actors = find_actors("kills")
+    draw = random.Random(0)
+    done, longest, hedged = 0, 0.0, 0
+    for _ in range(KILLS):
+        victim = actors[draw.choice(sorted(actors))]
+        killer = threading.Thread(target=lambda actor=victim: kill_process(pid_of(actor)))
+        killer.start()
+        for _ in range(SEARCHES_A_KILL):
+            start = time.monotonic()
+            found = router.search(QUERIES, 5)
+            longest = max(longest, time.monotonic() - start)
+            assert_same(found, expected)
+            done += len(QUERIES)
+            hedged += found.hedged
+        killer.join()
+    print(f"{done} queries under {KILLS} kills of actors: 0 wrong, the longest {longest:.2f} s, "
+          f"{hedged} calls hedged")  # fmt: skip
+    cluster.undeploy("kills")
+
+
+def test_a_killed_node(nodes: Nodes, tmp_path: Path) -> None:
+    """With a replica on another node searches go on; what was there is started again elsewhere."""
+    cluster.build(tmp_path, ROWS, shards=2)
+    cluster.deploy(tmp_path, "node", replicas=2)
+    router = cluster.Router(tmp_path, "node")
+    expected = one_index(ROWS).search(QUERIES, 5)
+    assert_same(router.search(QUERIES, 5), expected)
+    home = node_of(find_actors("node")[0, 0])
+    nodes.kill(nodes.of_id(home))
+    start, longest = time.monotonic(), 0.0
+    for _ in range(20):
+        begin = time.monotonic()
+        assert_same(router.search(QUERIES, 5), expected)
+        longest = max(longest, time.monotonic() - begin)
+    print(f"a node's kill -9, with replicas: the longest search {longest:.2f} s")
+    actors = find_actors("node")
+    assert len(actors) == 4
+    for actor in actors.values():
+        assert node_of(actor) != home
+    print(f"all actors again after {time.monotonic() - start:.2f} s")
+    nodes.add()
+    cluster.undeploy("node")
+
+
+def test_a_killed_node_without_replicas(nodes: Nodes, tmp_path: Path) -> None:
+    cluster.build(tmp_path, ROWS, shards=3)
+    cluster.deploy(tmp_path, "bare")
+    router = cluster.Router(tmp_path, "bare")
+    nodes.kill(nodes.of_id(node_of(find_actors("bare")[0, 0])))
+    start = time.monotonic()
+    assert_same(router.search(QUERIES, 5), one_index(ROWS).search(QUERIES, 5))
+    print(f"recovery after a node's kill -9, no replica: {time.monotonic() - start:.2f} s")
+    nodes.add()
+    cluster.undeploy("bare")
+
+
+def test_a_lost_shard_is_an_error_or_a_partial_answer(nodes: Nodes, tmp_path: Path) -> None:
+    cluster.build(tmp_path, ROWS, shards=3)
+    cluster.deploy(tmp_path, "lost")
+    (segment,) = cluster.open(tmp_path).manifest.of_shard(1)
+    path = tmp_path / segment.name
+    damaged = bytearray(path.read_bytes())
+    damaged[-100] ^= 1
+    path.unlink()  # what the actor has mapped stays whole
+    path.write_bytes(damaged)
+    kill_process(pid_of(find_actors("lost")[1, 0]))
+
+    router = cluster.Router(tmp_path, "lost")
+    with pytest.raises(cluster.LostShardError, match=r"\[1\]; of shard 1: .*SHA-256") as raised:
+        router.search(QUERIES, 5)
+    assert raised.value.missing == (1,)
+    found = router.search(QUERIES, 5, partial=True)
+    assert found.missing == (1,)
+    assert not found.exact
+    rest = list(range(1000)) + list(range(2000, 3000))
+    expected = one_index(ROWS).search(QUERIES, 5, only=rest)
+    assert found.ids.tolist() == expected.ids.tolist()
+    assert found.keys.tobytes() == expected.keys.tobytes()
+    cluster.undeploy("lost")
+
+
+def test_a_build_survives_its_workers(nodes: Nodes, tmp_path: Path) -> None:
+    """kill -9 of workers while they build: run again, and nothing is there twice."""
+    stop = threading.Event()
+    killed: list[int] = []
+
+    def kill_some() -> None:
+        while not stop.wait(0.4) and len(killed) < 3:
+            workers = [
+                worker
+                for node in nodes.nodes
+                for worker in children_of(node.all_processes["raylet"][0].process.pid)
+                if b"_build_segment" in command_of(worker)
+            ]
+            for worker in workers[:1]:
+                killed.append(worker)
+                kill_process(worker)
+
+    killer = threading.Thread(target=kill_some)
+    killer.start()
+    rows = vectors(60_000, cols=64)
+    cluster.build(tmp_path, rows, shards=12)
+    stop.set()
+    killer.join()
+    print(f"build of 12 shards, {len(killed)} workers killed")
+    assert ids_of(str(tmp_path)) == list(range(60_000))
+    some = rows[::3000]
+    assert_same(cluster.open(tmp_path).search(some, 3), one_index(rows).search(some, 3))
+
+
+BUILD = """
+import sys
+import numpy as np
+from nearfield import cluster
+
+rows = np.load(sys.argv[2])
+cluster.build(
+    sys.argv[1], rows, shards=40, key="nightly",
+    progress=lambda done, total: print(done, flush=True),
+)
+"""
+
+
+def test_a_build_survives_its_driver(tmp_path: Path) -> None:
+    """kill -9 of the process that builds, then again: what was written is not written again."""
+    rows = vectors(40_000, cols=32)
+    np_file = tmp_path / "rows.npy"
+    nf.write(np_file, rows)
+    url = str(tmp_path / "index")
+    command = [sys.executable, "-I", "-c", textwrap.dedent(BUILD), url, str(np_file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        for line in driver.stdout:
+            if int(line) == 10:
+                break
+        driver.kill()
+    with pytest.raises(cluster.NoIndexError):
+        cluster.open(url)
+    before = set((tmp_path / "index" / "data").glob("*.nf"))
+    assert 10 <= len(before) < 40
+    subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    assert before & set((tmp_path / "index" / "data").glob("*.nf"))
+    named = {segment.name for segment in cluster.open(url).manifest.segments}
+    assert sum(f"data/{path.name}" in named for path in before) >= 10
+    assert ids_of(url) == list(range(40_000))
+    wait_for(lambda: not list((tmp_path / "index" / "jobs").glob("*")), 1)

@@ -1,0 +1,229 @@
+"""Search by actors: the answers of one index, whatever is asked and how."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfield as nf
+from material import assert_same, one_index, vectors
+from nearfield import cluster
+from nearfield.cluster._actors import NAMESPACE, actor_name, find_actors
+from ray_nodes import Nodes, node_of
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+
+ROWS = vectors(2000)
+QUERIES = vectors(100, seed=1)
+
+
+@pytest.fixture(scope="module")
+def url(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    url = str(tmp_path_factory.mktemp("search") / "index")
+    assert cluster.build(url, ROWS, shards=3) == 1  # by tasks of Ray
+    cluster.deploy(url, "search", replicas=2)
+    yield url
+    assert cluster.undeploy("search") == 6
+
+
+def test_answers_are_those_of_one_index(url: str) -> None:
+    single, router = one_index(ROWS), cluster.Router(url, "search", batch=30)
+    for k in (1, 10, 2001):
+        found = router.search(QUERIES, k)
+        assert_same(found, single.search(QUERIES, k))
+        assert (found.epoch, found.missing) == (1, ())
+    assert_same(router.within(QUERIES, 6.0), single.within(QUERIES, 6.0))
+    few = np.arange(0, 2000, 3)
+    assert_same(router.search(QUERIES, 9, only=few), single.search(QUERIES, 9, only=few))
+    assert_same(router.search(QUERIES, 9, without=few), single.search(QUERIES, 9, without=few))
+    assert_same(router.search(QUERIES[:0], 4), single.search(QUERIES[:0], 4))
+    distances, ids = router.search(QUERIES[:1], 2)
+    assert distances.shape == ids.shape == (1, 2)
+
+
+def test_replicas_are_on_different_nodes(url: str) -> None:
+    where = {key: node_of(actor) for key, actor in find_actors("search").items()}
+    assert len(where) == 6
+    for shard in range(3):
+        assert where[shard, 0] != where[shard, 1]
+
+
+def test_wrong_questions_are_our_fault(url: str) -> None:
+    router = cluster.Router(url, "search")
+    with pytest.raises(nf.InvalidArgumentError, match="queries has 9 columns, the index 8"):
+        router.search(vectors(1, cols=9), 2)
+    with pytest.raises(nf.InvalidArgumentError, match=r"k is 0 to .*, got -1"):
+        router.search(QUERIES, -1)
+    with pytest.raises(nf.InvalidArgumentError, match="no actors of the name 'nobody'"):
+        cluster.Router(url, "nobody")
+    with pytest.raises(nf.InvalidArgumentError, match="letters, digits"):
+        cluster.deploy(url, "a b")
+
+
+def test_deploying_again_changes_nothing_and_mends(url: str, tmp_path: Path) -> None:
+    import ray
+
+    router = cluster.Router(url, "search")
+    before = find_actors("search")
+    cluster.deploy(url, "search", replicas=2)
+    assert find_actors("search").keys() == before.keys()
+    ray.kill(before[1, 0])
+    ray.kill(before[1, 1])
+    with pytest.raises(cluster.LostShardError, match=r"1 of 3 shards .* \[1\]") as raised:
+        router.search(QUERIES, 3)
+    assert raised.value.missing == (1,)
+    cluster.deploy(url, "search", replicas=2)
+    time.sleep(1.1)  # a router looks for actors once a second
+    assert_same(router.search(QUERIES, 3), one_index(ROWS).search(QUERIES, 3))
+    cluster.build(tmp_path, ROWS[:9], shards=1)
+    with pytest.raises(nf.InvalidArgumentError, match=r"search-0-0 searches .*choose another name"):
+        cluster.deploy(tmp_path, "search")
+
+
+def test_a_router_stays_at_its_epoch_until_it_is_refreshed(nodes: Nodes, tmp_path: Path) -> None:
+    single = one_index(ROWS[:500])
+    cluster.build(tmp_path, ROWS[:500], shards=2)
+    cluster.deploy(tmp_path, "epochs")
+    router = cluster.Router(tmp_path, "epochs")
+    first = single.search(QUERIES, 5)
+    assert_same(router.search(QUERIES, 5), first)
+    nearest = np.unique(first.ids)
+    cluster.delete(tmp_path, nearest)
+    assert_same(router.search(QUERIES, 5), first)
+    assert router.refresh() == 2
+    single.remove(nearest)
+    assert_same(router.search(QUERIES, 5), single.search(QUERIES, 5))
+    router.pin(1)
+    assert_same(router.search(QUERIES, 5), first)
+    # Epochs come and go while threads search: each answer is that of the epoch it says.
+    expected = {1: first, 2: single.search(QUERIES, 5)}
+    for epoch in range(3, 7):
+        cluster.upsert(tmp_path, QUERIES[:1], np.array([1000 + epoch]))
+        single.upsert(QUERIES[:1], [1000 + epoch])
+        expected[epoch] = single.search(QUERIES, 5)
+    failed: list[BaseException] = []
+    stop = threading.Event()
+
+    def search() -> None:
+        try:
+            while not stop.is_set():
+                found = router.search(QUERIES, 5)
+                assert_same(found, expected[found.epoch])
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for epoch in (2, 5, 3, 6, 4):
+        router.pin(epoch)
+        time.sleep(0.1)
+    assert router.refresh() == 6
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert cluster.undeploy("epochs") == 2
+
+
+def test_too_much_at_once_is_an_error(url: str) -> None:
+    router = cluster.Router(url, "search", in_flight=1)
+    with router._taking_slots(1), pytest.raises(cluster.BusyError, match="1 batches are under way"):
+        router.search(QUERIES, 3)
+    assert_same(router.search(QUERIES, 3), one_index(ROWS).search(QUERIES, 3))
+
+
+def search_often(router: cluster.Router, times: int) -> None:
+    for _ in range(times):
+        router.search(QUERIES, 3)
+
+
+class Stub:
+    """In the place of a replica: slow, or of another time."""
+
+    def __init__(self, seconds: float, epoch: int) -> None:
+        self._seconds, self._epoch = seconds, epoch
+
+    def search(self, epoch: int, queries: Any, k: int, options: dict[str, Any]) -> Any:
+        time.sleep(self._seconds)
+        wrong = np.zeros((len(queries), k))
+        ids = np.zeros((len(queries), k), np.int64)
+        counts = np.full(len(queries), k)
+        found = cluster.Nearest(ids, wrong.astype(np.float32), wrong, counts, True)
+        return self._epoch, found
+
+
+def stub(name: str, shard: int, replica: int, seconds: float, epoch: int, pending: int = -1) -> Any:
+    import ray
+
+    with_name = {"name": actor_name(name, shard, replica), "namespace": NAMESPACE}
+    options = {**with_name, "num_cpus": 0, "max_pending_calls": pending}
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have no tests
+    actor = ray.remote(Stub).options(**options).remote(seconds, epoch)
+    ray.get(actor.__ray_ready__.remote())  # a router finds who is there
+    return actor
+
+
+def test_a_slow_replica_is_overtaken(nodes: Nodes, tmp_path: Path) -> None:
+    cluster.build(tmp_path, ROWS, shards=2)
+    cluster.deploy(tmp_path, "slow")
+    slow = stub("slow", 1, 1, seconds=3, epoch=1)
+    router = cluster.Router(tmp_path, "slow")
+    expected, hedged, longest = one_index(ROWS).search(QUERIES, 3), 0, 0.0
+    router.search(QUERIES, 3)  # whose turn it is
+    for _ in range(4):
+        start = time.monotonic()
+        found = router.search(QUERIES, 3)
+        longest = max(longest, time.monotonic() - start)
+        assert_same(found, expected)
+        hedged += found.hedged
+    print(f"slow replica: {hedged} of 4 hedged, the longest search {longest:.2f} s")
+    assert hedged >= 1
+    assert longest < 3
+    del slow
+    cluster.undeploy("slow")
+
+
+def test_an_answer_of_another_epoch_is_not_taken(nodes: Nodes, tmp_path: Path) -> None:
+    cluster.build(tmp_path, ROWS, shards=1)
+    cluster.deploy(tmp_path, "stale")
+    stale = stub("stale", 0, 1, seconds=0, epoch=0)
+    router = cluster.Router(tmp_path, "stale")
+    expected = one_index(ROWS).search(QUERIES, 3)
+    for _ in range(4):
+        assert_same(router.search(QUERIES, 3), expected)
+    import ray
+
+    ray.kill(find_actors("stale")[0, 0])
+    with pytest.raises(cluster.LostShardError, match="replica 1 answered for epoch 0, not 1"):
+        search_often(router, 2)
+    del stale
+    cluster.undeploy("stale")
+
+
+def test_a_full_queue_is_an_error(nodes: Nodes, tmp_path: Path) -> None:
+    cluster.build(tmp_path, ROWS, shards=1)
+    full = stub("full", 0, 0, seconds=2, epoch=1, pending=1)
+    router = cluster.Router(tmp_path, "full")
+    background = threading.Thread(target=lambda: router.search(QUERIES, 3))
+    background.start()
+    time.sleep(0.5)
+    with pytest.raises(cluster.BusyError, match="every replica of shard 0"):
+        router.search(QUERIES, 3)
+    background.join()
+    del full
+    cluster.undeploy("full")
+
+
+def test_a_job_by_tasks(nodes: Nodes, tmp_path: Path) -> None:
+    base = tmp_path / "base.fbin"
+    nf.write(base, ROWS[:300])
+    cluster.graph(tmp_path / "job", base, 3, block=50)
+    assert_same(cluster.read_all_neighbors(tmp_path / "job"), nf.graph(ROWS[:300], 3))

@@ -1,0 +1,119 @@
+"""10,000 queries to actors of Ray, 50 of which are killed meanwhile: no wrong answer, and how soon
+a killed actor and a killed node answer again.
+
+    unshare --net bash -c 'ip link set lo up; python tests/show/cluster_kills.py [KILLS]'
+
+As root: Ray listens on every interface, so that it gets a network that has the loopback alone.
+Needs nearfield with its extra `cluster`. Four nodes of one core, two shards, each with two
+replicas; every tenth kill is of a whole node, with all that runs there, and another comes in its
+place; the other kills are of actors. All are kill -9, each while 200 queries are asked in calls of
+20. Fails if an answer differs in a bit from that of one index, if a call fails, or if the median
+recovery without replicas is more than 2 s for an actor or 5 s for a node.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
+from material import assert_same, one_index, vectors
+from nearfield import cluster
+from nearfield.cluster._actors import find_actors
+from ray_nodes import HEALTH, Nodes, kill_process, node_of, only_loopback, pid_of
+
+ROWS = vectors(3000)
+QUERIES = vectors(20, seed=1)
+K = 5
+CALLS_A_KILL = 10
+RECOVERIES = 7
+MOST_SECONDS = {"actor": 2.0, "node": 5.0}
+
+
+def kill(nodes: Nodes, actor: Any, with_node: bool, killed: list[str]) -> None:
+    """Waits for the actor first, if it was killed before."""
+    if with_node:
+        nodes.kill(nodes.of_id(node_of(actor)))
+        killed.append("node")
+    else:
+        kill_process(pid_of(actor))
+        killed.append("actor")
+
+
+def search_under_kills(nodes: Nodes, url: str, kills: int) -> None:
+    cluster.deploy(url, "kills", replicas=2)
+    router = cluster.Router(url, "kills", timeout=60)
+    expected = one_index(ROWS).search(QUERIES, K)
+    draw = random.Random(0)
+    seconds, hedged, killed = [], 0, list[str]()
+    for number in range(kills):
+        actors = find_actors("kills")
+        victim = actors[draw.choice(sorted(actors))]
+        killer = threading.Thread(target=kill, args=(nodes, victim, number % 10 == 9, killed))
+        killer.start()
+        for _ in range(CALLS_A_KILL):
+            start = time.monotonic()
+            found = router.search(QUERIES, K)
+            seconds.append(time.monotonic() - start)
+            assert_same(found, expected)
+            hedged += found.hedged
+        killer.join()
+        assert len(killed) == number + 1, "a kill failed"
+        if killed[-1] == "node":
+            nodes.add()  # by the main thread: it sets signals
+    print(f"{len(seconds) * len(QUERIES)} queries under {kills} kills, {killed.count('node')} of "
+          f"nodes: 0 wrong, 0 failed; a call took {statistics.median(seconds):.3f} s, the longest "
+          f"{max(seconds):.2f} s; {hedged} calls were hedged", flush=True)  # fmt: skip
+    cluster.undeploy("kills")
+
+
+def recovery(nodes: Nodes, url: str, what: str) -> bool:
+    """Without replicas: from the kill until all shards have answered. Whether it is soon enough."""
+    cluster.deploy(url, "alone")
+    router = cluster.Router(url, "alone", timeout=60)
+    expected = one_index(ROWS).search(QUERIES, K)
+    seconds = []
+    for _ in range(RECOVERIES):
+        assert_same(router.search(QUERIES, K), expected)
+        actor = find_actors("alone")[0, 0]
+        node, pid = nodes.of_id(node_of(actor)), pid_of(actor)
+        start = time.monotonic()
+        if what == "node":
+            nodes.kill(node)
+        else:
+            kill_process(pid)
+        assert_same(router.search(QUERIES, K), expected)
+        seconds.append(time.monotonic() - start)
+        if what == "node":
+            nodes.add()
+    cluster.undeploy("alone")
+    print(f"recovery after kill -9 of one {what}, without replicas: median "
+          f"{statistics.median(seconds):.2f} s of {sorted(round(s, 2) for s in seconds)}",
+          flush=True)  # fmt: skip
+    return statistics.median(seconds) <= MOST_SECONDS[what]
+
+
+def main() -> int:
+    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    if not only_loopback():
+        print(__doc__, file=sys.stderr)
+        return 2
+    print(f"health checks: {HEALTH}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        nodes = Nodes(Path(folder), 4)
+        url = str(Path(folder) / "index")
+        cluster.build(url, ROWS, shards=2)
+        soon = [recovery(nodes, url, "actor"), recovery(nodes, url, "node")]
+        search_under_kills(nodes, url, kills)
+        nodes.stop()
+    return 0 if all(soon) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
