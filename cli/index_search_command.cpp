@@ -104,6 +104,7 @@ void add_index_search(CLI::App& app) {
   add_k(command, args->k);
   add_radius(command, args->radius)->excludes(command.get_option("-k"));
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_result_files(command, args->output, "nearest first, -1 where there is none");
   add_output_file(command, args->output.offsets,
                   "With --radius: where the ids of each query begin");

@@ -18,6 +18,8 @@ class Place(NamedTuple):
     bits: int = 0    # of a hash
     tables: int = 0  # of hashes
     kept: int = 0    # distances to pivots, of an object
+    near: int = 0    # bits in which what is to be found may differ
+    share: int = 0   # of the CPU, in percent
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {number:,}" for name, number in self._asdict().items() if number)

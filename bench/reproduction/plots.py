@@ -95,10 +95,42 @@ def draw_recalls(number: str, figure: Figure, measured: Measured, device: dict[s
     pyplot.close(drawn)
 
 
+def draw_recalls_over_times(number: str, figure: Figure, measured: Measured, device: dict[str, Any],
+                            path: Path) -> None:
+    """A point a setting; what finds everything is a line. A panel for one query, one for many."""
+    assert figure.setting_of
+    values = {recall.data: recall.value for recall in measured.recalls}
+    series = measured.recalls[0].series
+    panels: dict[int, list[Place]] = {}
+    for place in measured.places:
+        panels.setdefault(place.q, []).append(place)
+    drawn, all_axes = pyplot.subplots(1, len(panels), figsize=(5 * len(panels), 4), sharey=True,
+                                      squeeze=False, constrained_layout=True)
+    for axes, (queries, places) in zip(all_axes[0], sorted(panels.items()), strict=True):
+        for place in places:
+            timings, name = measured.places[place], figure.setting_of(place)
+            milliseconds = 1e3 * timings[series].seconds / queries
+            axes.plot(milliseconds, values[name], "o", color="C0")
+            axes.annotate(name.partition(",")[2], (milliseconds, values[name]), fontsize=6)
+        for other in (other for other in measured.series if other != series):
+            axes.axvline(1e3 * min(measured.places[place][other].seconds for place in places)
+                         / queries, color="C1", label=other)
+        axes.set(xscale="log", xlabel="ms a query")
+        axes.set_title(f"{queries:,} at once" if queries > 1 else "one query", fontsize="medium")
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False, fontsize="small")
+    all_axes[0][0].set_ylabel("recall")
+    drawn.suptitle(title_on(number, figure, device), fontsize="medium")
+    drawn.savefig(path, dpi=110)
+    pyplot.close(drawn)
+
+
 def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any], path: Path
          ) -> bool:
     """False where there is nothing to draw."""
-    if measured.recalls:
+    if measured.recalls and figure.setting_of:
+        draw_recalls_over_times(number, figure, measured, device, path)
+    elif measured.recalls:
         draw_recalls(number, figure, measured, device, path)
     elif measured.places and figure.x:
         draw_places(number, figure, measured, device, path)

@@ -2,7 +2,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from reproduction.measured import Recall, Timing
+from reproduction.measured import Place, Recall, Timing
 from reproduction.shapes import Judge
 
 Quantity = Callable[[dict[str, Timing]], float | None]
@@ -34,6 +34,7 @@ class Figure:
     derived: dict[str, Quantity] = field(default_factory=dict)  # drawn instead, where there are
     data_set: tuple[str, str] | None = None  # the option of the program, the name of the set
     printed: tuple[Printed, ...] = ()        # recalls that stand beside those measured
+    setting_of: Callable[[Place], str] | None = None  # recalls are drawn over times of the same
 
 
 @dataclass(frozen=True)

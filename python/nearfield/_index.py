@@ -203,18 +203,28 @@ class Index:
         timeout: float | None = None,
         progress: Progress = None,
         isa: str | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> Neighbors:
         """The k nearest vectors of each query, under their ids.
 
         only, without: ids that alone may be returned, or that may not. Unknown ones are of no use.
 
-        The other arguments are those of `knn`.
+        The other arguments are those of `knn`; a device is for the family "ewh" alone.
         """
         copies = Copies(copy, memory_limit)
         rows = take_vectors("queries", queries, copies)
         filters = _take_filters(only, without, copies)
         count = integer("k", k)
-        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        with running(
+            copies,
+            threads=threads,
+            isa=isa,
+            timeout=timeout,
+            progress=progress,
+            device=device,
+            device_memory_limit=device_memory_limit,
+        ) as run:
             return make_neighbors(self._core.search(rows, count, *filters, run))
 
     def within(
@@ -230,13 +240,23 @@ class Index:
         timeout: float | None = None,
         progress: Progress = None,
         isa: str | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> Ranges:
         """All vectors within a radius of each query, the radius included, under their ids."""
         copies = Copies(copy, memory_limit)
         rows = take_vectors("queries", queries, copies)
         filters = _take_filters(only, without, copies)
         bound = real("radius", radius)
-        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        with running(
+            copies,
+            threads=threads,
+            isa=isa,
+            timeout=timeout,
+            progress=progress,
+            device=device,
+            device_memory_limit=device_memory_limit,
+        ) as run:
             return make_ranges(self._core.within(rows, bound, *filters, run))
 
     def get(self, ids: IdsLike) -> NDArray[Any] | Bits:

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/fail.hpp"
+#include "device/device_name.hpp"
 
 namespace nearfield {
 namespace {
@@ -27,6 +28,10 @@ std::string_view family_name(std::string_view family) {
 }
 
 }  // namespace
+
+void Family::check_search_device(const Context& context) const {
+  check_on_cpu(context, "an index of this family");
+}
 
 std::int64_t FamilyParameter::number() const {
   std::int64_t value_of = 0;

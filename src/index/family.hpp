@@ -67,6 +67,9 @@ class Family {
   virtual void verify(const FamilyData& /*data*/, MatrixView /*rows*/, const std::string& /*path*/,
                       const Monitor& /*monitor*/) const {}
 
+  // Throws unsupported for a device on which its searches do not run: any, if it does not say more.
+  virtual void check_search_device(const Context& context) const;
+
   virtual Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                            const Context& context) const = 0;
   virtual Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,

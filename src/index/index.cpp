@@ -508,7 +508,7 @@ std::vector<std::int64_t> Index::ids() const {
 
 Neighbors Index::search(MatrixView queries, const SearchOptions& options,
                         const Context& context) const {
-  check_on_cpu(context, kIndex);
+  impl_->family->check_search_device(context);
   return with_memory_errors(searching(queries), [&] {
     return impl_->family->search(queries, impl_->ask(options.filter), options.k, context);
   });
@@ -516,7 +516,7 @@ Neighbors Index::search(MatrixView queries, const SearchOptions& options,
 
 Ranges Index::within(MatrixView queries, const RangeOptions& options,
                      const Context& context) const {
-  check_on_cpu(context, kIndex);
+  impl_->family->check_search_device(context);
   return with_memory_errors(searching(queries), [&] {
     return impl_->family->within(queries, impl_->ask(options.filter), options.radius, context);
   });

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from reproduction import __main__ as command
-from reproduction import gemm_sift, knn_gpu, kvp, lsh_sift, running, shapes
+from reproduction import ewh, gemm_sift, knn_gpu, kvp, lsh_sift, running, shapes
 from reproduction.knn_gpu import FIGURES
 from reproduction.measured import Measured, Outcome, Place, Recall, outcome_of
 from reproduction.reporting import (
@@ -98,6 +98,18 @@ class Lines(unittest.TestCase):
         judged = {kvp.SCAN, kvp.KVP, kvp.TILES, kvp.KVP_50, kvp.KVP_200, kvp.RANDOM,
                   *(f"KVP, radius {radius}" for radius in kvp.RADII)}
         self.assertEqual(judged - of_kvp, set())
+        of_ewh = {name for found in recorded_outcome("ewh").figures.values()
+                  for name in [*found.series, *(recall.series for recall in found.recalls)]}
+        judged = {ewh.ONE, ewh.ALL, ewh.LSH, ewh.EWH, ewh.EWH_ALL, ewh.DEVICE, ewh.BOTH, ewh.SHARED,
+                  ewh.EXACT, ewh.EXACT_ALL, ewh.SCAN, ewh.HASHED}
+        self.assertEqual(judged - of_ewh, set())
+
+    def test_a_recall_and_its_times_have_one_name(self) -> None:
+        """Else none would be drawn, and none be the one that finds most."""
+        for number in ("tables", "nearness"):
+            found = recorded_outcome("ewh").figures[number]
+            names = {recall.data for recall in found.recalls}
+            self.assertEqual({ewh.setting(place) for place in found.places}, names)
 
 
 class Shapes(unittest.TestCase):
@@ -356,6 +368,10 @@ class Command(unittest.TestCase):
     def test_a_run_of_pivots(self) -> None:
         printed = self.check_run("kvp", set(kvp.THESIS.figures))
         self.assertIn("share, KVP 50", printed)
+
+    def test_a_run_of_hashed_bits(self) -> None:
+        printed = self.check_run("ewh", {"shares", "tables", "nearness"})
+        self.assertIn("are faster than a scan", printed)
 
     def test_a_figure_of_the_other_thesis(self) -> None:
         self.list_devices("opencl:0")

@@ -213,6 +213,22 @@ class Devices(CommandLine):
             self.assertEqual(self.path("device.csv").read_bytes(),
                              self.path("cpu.csv").read_bytes())
 
+    @unittest.skipUnless(DEVICE, "NEARFIELD_TEST_DEVICE names no device")
+    def test_indexes_find_the_same(self):
+        state, codes = 1, []
+        for _ in range(3_000):
+            state = state * 6364136223846793005 % 2**64 + 1
+            codes.append(list(struct.pack("<Q", state)))
+        write_bin(self.path("codes.u8bin"), codes, "B")
+        write_bin(self.path("asked.u8bin"), codes[:20], "B")
+        self.run_well("build", "--vectors", "codes.u8bin", "--bits", 64, "--metric", "hamming",
+                      "--family", "ewh", "--output", "codes.nf")
+        search = ["search", "--index", "codes.nf", "--queries", "asked.u8bin", "-k", 5]
+        self.run_well(*search, "--output", "cpu.csv")
+        done = self.run_well(*search, "--output", "device.csv", "--device", DEVICE, "--json")
+        self.assertTrue(json.loads(done.stdout)["plan"]["device"].startswith(DEVICE))
+        self.assertEqual(self.path("device.csv").read_bytes(), self.path("cpu.csv").read_bytes())
+
     @unittest.skipUnless(DEVICE == "opencl", "NEARFIELD_TEST_DEVICE is not opencl")
     def test_compiled_kernels_are_kept(self):
         """Those of another process are loaded, and damaged ones are compiled again."""

@@ -159,6 +159,23 @@ def test_searches_have_the_same_bits_on_a_device() -> None:
 
 
 @on_a_device
+def test_an_index_of_bits_has_the_same_bits_on_a_device() -> None:
+    codes = np.random.default_rng(6).integers(0, 256, (3_000, 8), dtype=np.uint8)
+    index = nf.Index("ewh", dim=64, dtype="bits", metric="hamming")
+    index.add(nf.bits(codes, 64))
+    queries = nf.bits(codes[:20], 64)
+    for limit in None, "128K":
+        found = index.search(queries, 5, device=DEVICE, device_memory_limit=limit)
+        assert found.stats.plan.device.startswith(DEVICE)
+        np.testing.assert_array_equal(found.ids, index.search(queries, 5).ids)
+        ranges = index.within(queries, 12, device=DEVICE, device_memory_limit=limit)
+        np.testing.assert_array_equal(ranges.ids, index.within(queries, 12).ids)
+    flat = nf.Index("flat", dim=64, dtype="bits", metric="hamming")
+    with pytest.raises(nf.UnsupportedError, match="does not run on devices"):
+        flat.search(queries, 5, device=DEVICE)
+
+
+@on_a_device
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("largest", [False, True])
 def test_select_k_is_the_same_on_a_device(dtype: type, largest: bool) -> None:

@@ -26,6 +26,8 @@ std::string to_string(const Point& point) {
       fmt::format("q {}, n {}, d {}, k {}", point.queries, point.rows, point.cols, point.k);
   if (point.batch > 0) text += fmt::format(", batches of {}", point.batch);
   if (point.queues > 0) text += fmt::format(", {} queues", point.queues);
+  if (point.tables > 0) text += fmt::format(", {} tables of {} bits", point.tables, point.bits);
+  if (point.near > 0) text += fmt::format(", near {}", point.near);
   return text;
 }
 
@@ -132,6 +134,10 @@ void Measuring::report(const Point& point, const Contender& contender,
             .add("parts", point.parts)
             .add("batch", point.batch)
             .add("queues", point.queues)
+            .add("tables", point.tables)
+            .add("bits", point.bits)
+            .add("near", point.near)
+            .add("share", point.share)
             .add("rounds", seconds)
             .add("checked", true));
 }

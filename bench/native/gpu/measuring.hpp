@@ -36,6 +36,10 @@ struct Point {
   std::int64_t parts = 0;
   std::int64_t batch = 0;   // queries of a table
   std::int64_t queues = 0;  // that work side by side: CUDA's streams
+  std::int64_t tables = 0;  // of hashing
+  std::int64_t bits = 0;    // of such a table
+  std::int64_t near = 0;    // bits in which what is to be found may differ
+  std::int64_t share = 0;   // of the CPU, in percent
 };
 
 // Kernels: what they read is on the device, and what they find stays there. Call: one of the

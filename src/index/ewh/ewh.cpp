@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/tasks.hpp"
+#include "device/device_name.hpp"
 #include "index/ewh/ewh_file.hpp"
 #include "index/ewh/ewh_search.hpp"
 #include "index/ewh/ewh_tables.hpp"
@@ -45,6 +46,10 @@ class Ewh final : public Family {
     verify_ewh_tables(static_cast<const EwhTables&>(data), rows, path, monitor);
   }
 
+  // Also several, if they are devices at all.
+  void check_search_device(const Context& context) const override {
+    static_cast<void>(on_device(context));
+  }
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     return ewh_search(*flat_, queries, parts, k, context);

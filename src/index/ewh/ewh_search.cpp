@@ -1,6 +1,8 @@
 #include "index/ewh/ewh_search.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -8,11 +10,14 @@
 #include <fmt/format.h>
 
 #include "core/checked.hpp"
+#include "core/fail.hpp"
 #include "core/float_environment.hpp"
 #include "core/tasks.hpp"
+#include "device/device_name.hpp"
 #include "filter/bits/bit_thresholds.hpp"
 #include "index/ewh/ewh_lookup.hpp"
 #include "index/ewh/ewh_tables.hpp"
+#include "index/ewh/gpu/ewh_device.hpp"
 #include "index/questions.hpp"
 #include "index/stages.hpp"
 #include "search/check_rows.hpp"
@@ -29,6 +34,9 @@ constexpr MetricSpec kEwhMetric = Metric::hamming;
 constexpr std::int64_t kGroupQueries = 8;
 // Of a run that several threads share for a few queries: fewer are scored in 0.1 ms.
 constexpr std::int64_t kLeastPiece = 1 << 18;
+// Where devices and threads share: the last to end keeps the others waiting for a small part.
+constexpr std::int64_t kTasksOfAWorker = 8;
+constexpr std::int64_t kDeviceQueries = 256;  // of a group
 
 struct AskedEwhRun {
   EwhRows rows;
@@ -174,68 +182,133 @@ class EwhWithin : public WithinQuestion {
   std::mutex taking_;
 };
 
-// A group of queries and a piece of a run are a task.
+// A group of queries and a piece of a run are a task. Threads and devices take the next one when
+// they are done with theirs: so each has its share by its speed.
 class EwhScoring {
  public:
   EwhScoring(MatrixView queries, const EwhDivision& division, const Context& context)
-      : queries_(queries),
-        groups_(divide_up(queries.rows(), kGroupQueries)),
-        threads_(resolve_threads(context.threads)) {
+      : queries_(queries) {
+    take_workers(context);
+    const std::int64_t workers = std::ssize(workers_);
+    const std::int64_t tasks = devices_.empty() ? workers : kTasksOfAWorker * workers;
+    group_ = devices_.empty() ? kGroupQueries
+                              : std::clamp(queries.rows() / tasks, kGroupQueries, kDeviceQueries);
+    groups_ = divide_up(queries.rows(), group_);
+    // A device by itself has no use for pieces.
+    const std::int64_t most = workers > 1 ? std::max<std::int64_t>(tasks / groups_, 1) : 1;
     for (const AskedEwhRun& run : division.runs) {
       const std::int64_t rows = run.rows.run->rows.size();
-      const std::int64_t pieces = std::clamp<std::int64_t>(
-          rows / kLeastPiece, 1, std::max<std::int64_t>(threads_ / groups_, 1));
+      const std::int64_t pieces = std::clamp<std::int64_t>(rows / kLeastPiece, 1, most);
       for (std::int64_t i = 0; i < pieces; ++i) {
         pieces_.push_back({&run, {rows * i / pieces, rows * (i + 1) / pieces}});
       }
     }
-    lookups_.reserve(static_cast<std::size_t>(threads_));
-    for (int i = 0; i < threads_; ++i) lookups_.emplace_back(queries.cols(), isa_of(context));
   }
 
   template <class Question>
   void run(Question& question, Monitor& monitor) {
     const std::int64_t tasks = groups_ * std::ssize(pieces_);
-    run_tasks(tasks, tasks > 1 ? threads_ : 1, [&](std::int64_t task, int worker) {
-      ask<Question>(question, task / std::ssize(pieces_),
-                    pieces_[static_cast<std::size_t>(task % std::ssize(pieces_))],
-                    lookups_[static_cast<std::size_t>(worker)], monitor);
-    });
+    std::atomic<std::int64_t> next{0};
+    const auto work = [&](Worker& worker) {
+      try {
+        for (std::int64_t task = next++; task < tasks; task = next++) {
+          ask(question, task, worker, monitor);
+        }
+      } catch (...) {
+        next = tasks;  // for the others
+        throw;
+      }
+    };
+    const std::int64_t threads = std::ssize(workers_) - devices_.size();
+    std::vector<std::unique_ptr<Background>> beside;
+    for (std::int64_t i = threads; i < std::ssize(workers_); ++i) {
+      beside.push_back(std::make_unique<Background>(
+          [&work, &worker = workers_[static_cast<std::size_t>(i)]] { work(worker); }));
+    }
+    const auto used = std::min(threads, tasks);
+    if (used > 0) {
+      run_tasks(used, static_cast<int>(used),
+                [&](std::int64_t i, int) { work(workers_[static_cast<std::size_t>(i)]); });
+    }
+    for (const auto& device : beside) device->wait();
   }
 
   void add_to(Stats& stats) const {
-    for (const EwhLookup& lookup : lookups_) {
-      stats.pairs_considered += lookup.considered();
-      stats.pairs_verified += lookup.verified();
+    std::int64_t all = 0;
+    for (const Worker& worker : workers_) {
+      stats.pairs_considered += worker.by->considered();
+      stats.pairs_verified += worker.by->verified();
+      all += worker.pairs;
+    }
+    Plan& plan = stats.plan;
+    plan.threads = std::max(static_cast<int>(workers_.size() - devices_.size()), 1);
+    if (devices_.empty()) return;
+    plan.device.clear();
+    for (const std::string& name : devices_) plan.device += (plan.device.empty() ? "" : ",") + name;
+    if (workers_.size() > devices_.size()) plan.device += ",cpu";
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      const Worker& device = workers_[workers_.size() - devices_.size() + i];
+      plan.note += fmt::format("{}{} looked at {:.1f} % of the pairs",
+                               plan.note.empty() ? "" : "; ", devices_[i],
+                               100 * static_cast<double>(device.pairs) / static_cast<double>(all));
     }
   }
 
  private:
+  struct Worker {
+    std::unique_ptr<EwhWorker> by;
+    std::int64_t pairs = 0;
+  };
   struct Piece {
     const AskedEwhRun* run;
     Range rows;
   };
 
+  // Threads, then devices.
+  void take_workers(const Context& context) {
+    std::vector<std::unique_ptr<EwhDevice>> devices;
+    bool cpu = true;
+    if (on_device(context)) {
+      cpu = false;
+      for (const std::string_view name : split_devices(context.device)) {
+        if (parse_device(name).kind == kCpu) {
+          cpu = true;
+        } else {
+          devices.push_back(std::make_unique<EwhDevice>(context, name, queries_.cols()));
+        }
+      }
+    }
+    for (int i = 0; cpu && i < resolve_threads(context.threads); ++i) {
+      workers_.push_back({std::make_unique<EwhLookup>(queries_.cols(), isa_of(context))});
+    }
+    for (auto& device : devices) {
+      devices_.push_back(device->id());
+      workers_.push_back({std::move(device)});
+    }
+  }
+
   template <class Question>
-  void ask(Question& question, std::int64_t group, const Piece& piece, EwhLookup& lookup,
-           Monitor& monitor) {
+  void ask(Question& question, std::int64_t task, Worker& worker, Monitor& monitor) {
+    const Piece& piece = pieces_[static_cast<std::size_t>(task % std::ssize(pieces_))];
     std::vector<std::unique_ptr<typename Question::Goal>> goals;
     std::vector<EwhAsking> asking;
-    const std::int64_t end = std::min((group + 1) * kGroupQueries, queries_.rows());
-    for (std::int64_t query = group * kGroupQueries; query < end; ++query) {
+    const std::int64_t begin = task / std::ssize(pieces_) * group_;
+    for (std::int64_t query = begin; query < std::min(begin + group_, queries_.rows()); ++query) {
       goals.push_back(std::make_unique<typename Question::Goal>(question, query, piece.run->ids));
       asking.push_back({queries_.row(query), &goals.back()->goal()});
     }
-    lookup.find(asking, piece.run->rows, piece.rows, monitor);
+    worker.by->find(asking, piece.run->rows, piece.rows, monitor);
     for (const auto& goal : goals) goal->finish();
+    worker.pairs += piece.rows.size() * std::ssize(goals);
     monitor.advance(piece.rows.size() * std::ssize(goals));
   }
 
   MatrixView queries_;
-  std::int64_t groups_;
-  int threads_;
+  std::vector<Worker> workers_;
+  std::vector<std::string> devices_;
+  std::int64_t group_ = 1;
+  std::int64_t groups_ = 0;
   std::vector<Piece> pieces_;
-  std::vector<EwhLookup> lookups_;
 };
 
 std::string text_of(const EwhShape& shape) {
@@ -244,17 +317,24 @@ std::string text_of(const EwhShape& shape) {
 }
 
 void describe_ewh(const EwhDivision& division, const char* selector, std::int64_t queries,
-                  int threads, Plan& plan) {
+                  Plan& plan) {
   plan.filter = text_of(division.runs.front().rows.run->shape);
   plan.kernel = kernel_name(kEwhMetric, DType::bits, to_string(plan.isa));
   plan.selector = selector;
-  plan.threads = threads;
   plan.pairs = queries * (division.scanned_rows + division.scored_rows);
   plan.note.clear();
   if (division.scanned_rows > 0 || division.runs.size() > 1) {
     plan.note = fmt::format("{} rows are scored in {} runs, {} are scanned", division.scored_rows,
                             division.runs.size(), division.scanned_rows);
   }
+}
+
+// Rows without tables are few: they are scanned there.
+Context on_cpu_alone(Context context) {
+  context.device.clear();
+  context.device_memory_limit.reset();
+  context.stream = 0;
+  return context;
 }
 
 template <class Question>
@@ -265,7 +345,8 @@ typename Question::Result answer_ewh(MatrixView queries, const EwhDivision& divi
   const std::int64_t pairs = queries.rows() * (division.scanned_rows + division.scored_rows);
   Stages stages(own, pairs);
   const Context& context = stages.context();
-  typename Question::Result result = question.scan(queries, division.scanned, context);
+  typename Question::Result result =
+      question.scan(queries, division.scanned, on_cpu_alone(context));
   for (std::int64_t query = 0; query < queries.rows(); ++query) {
     question.take(result, query, query);
   }
@@ -275,12 +356,11 @@ typename Question::Result answer_ewh(MatrixView queries, const EwhDivision& divi
   Monitor monitor(context, pairs);
   EwhScoring scoring(queries, division, context);
   scoring.run(question, monitor);
-  scoring.add_to(result.stats);
   stages.end_stage(queries.rows() * division.scored_rows);
   question.write(result);
   result.exact = false;
-  describe_ewh(division, question.selector(), queries.rows(), resolve_threads(context.threads),
-               result.stats.plan);
+  describe_ewh(division, question.selector(), queries.rows(), result.stats.plan);
+  scoring.add_to(result.stats);
   result.stats.plan.expected_recall = question.expected_recall(result, division);
   result.stats.seconds += monitor.seconds();
   stages.finish(callers);
@@ -289,15 +369,49 @@ typename Question::Result answer_ewh(MatrixView queries, const EwhDivision& divi
 
 // What a search has beside what it finds: lookups, copies of who is asked with a bit for each row.
 std::int64_t bytes_of_scoring(std::span<const AskedPart> parts, const EwhDivision& division,
-                              int threads) {
+                              int threads, const Context& context) {
   constexpr std::int64_t kOfACall = 16 << 10;
+  const std::int64_t devices =
+      on_device(context) ? std::ssize(split_devices(context.device)) : std::int64_t{0};
   std::int64_t of_a_thread = 0;
+  std::int64_t for_devices = 0;
   for (const AskedEwhRun& run : division.runs) {
     of_a_thread = std::max(of_a_thread, EwhLookup::bytes(*run.rows.run));
+    for_devices = std::max(for_devices, EwhDevice::host_bytes(*run.rows.run));
   }
   std::int64_t rows = 0;
   for (const AskedPart& part : parts) rows += part.view.count;
-  return kOfACall + threads * of_a_thread + rows / 8;
+  return kOfACall + threads * of_a_thread + devices * for_devices + rows / 8;
+}
+
+// That are open at a time: a group of each thread, or of a device.
+int most_goals(const Context& context, int threads) {
+  if (!on_device(context)) return threads * static_cast<int>(kGroupQueries);
+  const auto devices = static_cast<int>(split_devices(context.device).size());
+  return (threads + devices) * static_cast<int>(kDeviceQueries);
+}
+
+// Whether the limit has room for scores. Who names a device is told, instead of being served by a
+// scan on the CPU.
+bool has_room(const Context& context, std::int64_t held, std::int64_t share) {
+  if (!context.memory_limit || held <= *context.memory_limit / share) return true;
+  if (on_device(context)) {
+    fail(ErrorCode::memory_limit,
+         "scoring on {} takes {} bytes of the host, and with a limit of {} there are {} for it: "
+         "raise the limit, or search on the CPU",
+         context.device, held, *context.memory_limit, *context.memory_limit / share);
+  }
+  return false;
+}
+
+// All rows are asked for, or none has tables: devices are of no use then, which the plan says.
+template <class Result>
+Result without_tables(Result result, const Context& context) {
+  if (on_device(context)) {
+    result.stats.plan.note += fmt::format("{}nothing to score: scanned on the CPU",
+                                          result.stats.plan.note.empty() ? "" : "; ");
+  }
+  return result;
 }
 
 bool may_be_scored(MatrixView queries, std::span<const AskedPart> parts) {
@@ -308,18 +422,19 @@ bool may_be_scored(MatrixView queries, std::span<const AskedPart> parts) {
 
 Neighbors ewh_search(const Family& flat, MatrixView queries, std::span<const AskedPart> parts,
                      std::int64_t k, const Context& context) {
-  if (!may_be_scored(queries, parts) || k < 0) return flat.search(queries, parts, k, context);
+  if (!may_be_scored(queries, parts) || k < 0)
+    return flat.search(queries, parts, k, on_cpu_alone(context));
   const EwhDivision division(parts);
   // Whoever asks for all rows gets them.
   if (division.runs.empty() || k >= division.scored_rows) {
-    return flat.search(queries, parts, k, context);
+    return without_tables(flat.search(queries, parts, k, on_cpu_alone(context)), context);
   }
   const int threads = resolve_threads(context.threads);
   const std::int64_t held =
-      NearestQuestion::bytes(queries.rows(), k, threads * static_cast<int>(kGroupQueries)) +
-      bytes_of_scoring(parts, division, threads);
-  if (context.memory_limit && held > *context.memory_limit / 2) {
-    return flat.search(queries, parts, k, context);
+      NearestQuestion::bytes(queries.rows(), k, most_goals(context, threads)) +
+      bytes_of_scoring(parts, division, threads, context);
+  if (!has_room(context, held, 2)) {
+    return flat.search(queries, parts, k, on_cpu_alone(context));
   }
   EwhNearest question(flat, queries.rows(), k, queries.cols());
   return answer_ewh(queries, division, question, with_less_memory(context, held), context);
@@ -327,19 +442,21 @@ Neighbors ewh_search(const Family& flat, MatrixView queries, std::span<const Ask
 
 Ranges ewh_within(const Family& flat, MatrixView queries, std::span<const AskedPart> parts,
                   double radius, const Context& context) {
-  if (!may_be_scored(queries, parts)) return flat.within(queries, parts, radius, context);
+  if (!may_be_scored(queries, parts))
+    return flat.within(queries, parts, radius, on_cpu_alone(context));
   const DefaultFloats floats;
   const std::int64_t bits =
       most_differing(Radius(kEwhMetric, radius).largest_key(), queries.cols());
   const EwhDivision division(parts);
   // Whoever asks for all rows, or none, gets them.
   if (division.runs.empty() || bits < 0 || bits >= queries.cols()) {
-    return flat.within(queries, parts, radius, context);
+    return without_tables(flat.within(queries, parts, radius, on_cpu_alone(context)), context);
   }
-  const std::int64_t held = WithinQuestion::bytes(queries.rows()) +
-                            bytes_of_scoring(parts, division, resolve_threads(context.threads));
-  if (context.memory_limit && held > *context.memory_limit / 4) {
-    return flat.within(queries, parts, radius, context);
+  const std::int64_t held =
+      WithinQuestion::bytes(queries.rows()) +
+      bytes_of_scoring(parts, division, resolve_threads(context.threads), context);
+  if (!has_room(context, held, 4)) {
+    return flat.within(queries, parts, radius, on_cpu_alone(context));
   }
   // Half for what is found here, half for what a scan finds.
   std::optional<std::int64_t> for_found;

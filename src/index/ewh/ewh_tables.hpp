@@ -11,6 +11,7 @@
 #include "core/aligned_array.hpp"
 #include "filter/filter.hpp"
 #include "hash/bucket_table.hpp"
+#include "index/device_copies.hpp"
 #include "index/ewh/ewh_choice.hpp"
 #include "index/ewh/ewh_parameters.hpp"
 #include "index/family_data.hpp"
@@ -38,14 +39,7 @@ struct EwhRun {
   // The chance that a row is found which differs in so many of the columns' bits.
   double chance(std::int64_t cols, std::int64_t differing) const;
 
-  // What devices hold of it, each by its own: made by the first search there, for those that
-  // follow.
-  struct DeviceCopy {
-    const void* device;
-    std::shared_ptr<const void> copy;
-  };
-  mutable std::mutex copying;
-  mutable std::vector<DeviceCopy> copies;
+  DeviceCopies copies;
 
  private:
   mutable std::once_flag chances_once_;
