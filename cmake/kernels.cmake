@@ -37,6 +37,7 @@ set(NEARFIELD_KERNEL_MODULES
     "bounds_f16|distance/gpu/product_bounds.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=float"
     "bounds_i8|distance/gpu/product_bounds.cu|256|NEARFIELD_VALUE=i8,NEARFIELD_SUM=i32"
     "product_adds|distance/gpu/product_adds.cu|256|"
+    "short_list|hash/gpu/short_list.cu|64|"
     "naive_distances|distance/gpu/naive_distances.cu|1*warp|"
     "product_f16|distance/gpu/product.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=float"
     "product_f16_acc16|distance/gpu/product.cu|256|NEARFIELD_VALUE=f16,NEARFIELD_SUM=f16"

@@ -210,7 +210,7 @@ class Index:
 
         only, without: ids that alone may be returned, or that may not. Unknown ones are of no use.
 
-        The other arguments are those of `knn`; a device is for the family "ewh" alone.
+        The other arguments are those of `knn`; a device is for the families "ewh" and "lsh".
         """
         copies = Copies(copy, memory_limit)
         rows = take_vectors("queries", queries, copies)

@@ -6,6 +6,7 @@
 #include "core/checked.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
+#include "distance/device_keys.hpp"
 #include "scan/scan_nearest.hpp"
 #include "scan/scan_once.hpp"
 #include "search/check_rows.hpp"
@@ -67,10 +68,12 @@ Matrix buffer_for(const RowSource& source, std::int64_t rows) {
   return source.in_memory() ? Matrix() : Matrix(source.dtype(), rows, source.cols());
 }
 
-ChosenDevice found_by(const RowFinder& finder, const SearchInput& input, Isa isa,
+ChosenDevice found_by(const RowFinder& finder, const SearchInput& input, const Context& context,
                       SearchShape& shape) {
-  finder.add_to(shape);
-  return {std::string(kCpu), finder.make(input.queries.dtype(), isa), {}};
+  finder.add_to(shape, context);
+  return {on_device(context) ? key_device(context).id : std::string(kCpu),
+          finder.make(input.queries.dtype(), context),
+          {}};
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ void Engine::plan(const Keeps& keeps, std::string selector, const Tuning& tuning
   shape.threads = resolve_threads(context_.threads);
   shape.memory_limit = context_.memory_limit;
   ChosenDevice device = input_.finder != nullptr
-                            ? found_by(*input_.finder, input_, kernels_.isa, shape)
+                            ? found_by(*input_.finder, input_, context_, shape)
                             : choose_device(input_, context_, kernels_.isa, tuning, shape);
   filter_ = std::move(device.filter);
   plan_ = make_plan(shape, tuning);

@@ -16,11 +16,11 @@ class RowFinder {
  public:
   virtual ~RowFinder() = default;
 
-  // For one search. Looks at the finder.
-  virtual std::unique_ptr<FilterMaker> make(DType queries, Isa isa) const = 0;
+  // For one search, which may run on a device that the context names. Looks at the finder.
+  virtual std::unique_ptr<FilterMaker> make(DType queries, const Context& context) const = 0;
 
   // What that needs: its blocks and its bytes.
-  virtual void add_to(SearchShape& shape) const = 0;
+  virtual void add_to(SearchShape& shape, const Context& context) const = 0;
 };
 
 }  // namespace nearfield

@@ -159,7 +159,7 @@ def test_searches_have_the_same_bits_on_a_device() -> None:
 
 
 @on_a_device
-def test_an_index_of_bits_has_the_same_bits_on_a_device() -> None:
+def test_indexes_have_the_same_bits_on_a_device() -> None:
     codes = np.random.default_rng(6).integers(0, 256, (3_000, 8), dtype=np.uint8)
     index = nf.Index("ewh", dim=64, dtype="bits", metric="hamming")
     index.add(nf.bits(codes, 64))
@@ -170,6 +170,12 @@ def test_an_index_of_bits_has_the_same_bits_on_a_device() -> None:
         np.testing.assert_array_equal(found.ids, index.search(queries, 5).ids)
         ranges = index.within(queries, 12, device=DEVICE, device_memory_limit=limit)
         np.testing.assert_array_equal(ranges.ids, index.within(queries, 12).ids)
+    vectors = np.random.default_rng(7).normal(size=(3_000, 12)).astype(np.float32)
+    hashed = nf.Index("lsh,tables=4", dim=12)
+    hashed.add(vectors)
+    near = hashed.search(vectors[:20], 5, device=DEVICE)
+    assert near.stats.plan.device.startswith(DEVICE)
+    np.testing.assert_array_equal(near.keys, hashed.search(vectors[:20], 5).keys)
     flat = nf.Index("flat", dim=64, dtype="bits", metric="hamming")
     with pytest.raises(nf.UnsupportedError, match="does not run on devices"):
         flat.search(queries, 5, device=DEVICE)

@@ -64,6 +64,7 @@ NEARFIELD_INLINE u32 ballot(bool of_this) { return __ballot_sync(~0u, of_this); 
 NEARFIELD_INLINE u32 add_to_shared(NEARFIELD_SHARED u32* at, u32 x) { return atomicAdd(at, x); }
 NEARFIELD_INLINE u32 add_to_global(NEARFIELD_GLOBAL u32* at, u32 x) { return atomicAdd(at, x); }
 NEARFIELD_INLINE void max_in_global(NEARFIELD_GLOBAL u32* at, u32 x) { atomicMax(at, x); }
+NEARFIELD_INLINE u32 or_in_global(NEARFIELD_GLOBAL u32* at, u32 x) { return atomicOr(at, x); }
 
 NEARFIELD_INLINE u32 bits_of(float x) { return __float_as_uint(x); }
 NEARFIELD_INLINE float float_of(u32 bits) { return __uint_as_float(bits); }
@@ -157,6 +158,7 @@ NEARFIELD_INLINE u32 ballot(bool of_this) { return sub_group_ballot(of_this).x; 
 NEARFIELD_INLINE u32 add_to_shared(NEARFIELD_SHARED u32* at, u32 x) { return atomic_add(at, x); }
 NEARFIELD_INLINE u32 add_to_global(NEARFIELD_GLOBAL u32* at, u32 x) { return atomic_add(at, x); }
 NEARFIELD_INLINE void max_in_global(NEARFIELD_GLOBAL u32* at, u32 x) { atomic_max(at, x); }
+NEARFIELD_INLINE u32 or_in_global(NEARFIELD_GLOBAL u32* at, u32 x) { return atomic_or(at, x); }
 
 NEARFIELD_INLINE u32 bits_of(float x) { return as_uint(x); }
 NEARFIELD_INLINE float float_of(u32 bits) { return as_float(bits); }

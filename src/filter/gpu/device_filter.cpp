@@ -20,6 +20,7 @@
 #include "filter/gpu/half_finder.hpp"
 #include "filter/gpu/key_finder.hpp"
 #include "filter/gpu/pair_finder.hpp"
+#include "filter/gpu/pairs_by_query.hpp"
 #include "filter/gpu/work_pace.hpp"
 
 namespace nearfield {
@@ -50,8 +51,7 @@ struct Workplace {
   std::vector<double> thresholds;
   std::vector<std::uint64_t> places;
   std::vector<double> keys;
-  std::vector<std::int64_t> starts;  // of the pairs of each query
-  std::vector<std::uint32_t> order;
+  PairsByQuery by_query;
   WorkPace pace;
   // The last: what it still has to do reads and writes the others.
   std::unique_ptr<gpu::Queue> queue;
@@ -209,27 +209,14 @@ class DeviceFilter final : public Filter {
     place.queue->wait();
   }
 
-  // By query, in which the device has not put them.
   void hand_over(const Block& block, Workplace& place, Candidates& out) const {
-    const auto queries = static_cast<std::size_t>(block.queries.size());
-    place.starts.assign(queries + 1, 0);
-    for (const std::uint64_t pair : place.places) ++place.starts[(pair >> 32) + 1];
-    for (std::size_t i = 0; i < queries; ++i) place.starts[i + 1] += place.starts[i];
-    make_room(place.order, place.places.size());
-    for (std::size_t i = 0; i < place.places.size(); ++i) {
-      place.order[static_cast<std::size_t>(place.starts[place.places[i] >> 32]++)] =
-          static_cast<std::uint32_t>(i);
-    }
+    place.by_query.sort(place.places, block.queries.size());
     out.start_keyed(block, std::ssize(place.places));
-    std::size_t next = 0;
-    for (std::size_t query = 0; query < queries; ++query) {
-      // Each start has moved to where the next query's was.
-      for (const auto end = static_cast<std::size_t>(place.starts[query]); next < end; ++next) {
-        const std::size_t i = place.order[next];
+    for (std::int64_t query = 0; query < block.queries.size(); ++query) {
+      for (const std::uint32_t i : place.by_query.of(query)) {
         const auto row = static_cast<std::int64_t>(place.places[i] & 0xFFFFFFFF);
         out.add(block.rows.begin + row,
-                settled(place.keys[i], block.queries.begin + static_cast<std::int64_t>(query),
-                        block.rows.begin + row));
+                settled(place.keys[i], block.queries.begin + query, block.rows.begin + row));
       }
       out.end_query();
     }

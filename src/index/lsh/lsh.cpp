@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/tasks.hpp"
+#include "device/device_name.hpp"
 #include "index/family.hpp"
+#include "index/lsh/lsh_device.hpp"
 #include "index/lsh/lsh_file.hpp"
 #include "index/lsh/lsh_filter.hpp"
 #include "index/lsh/lsh_tables.hpp"
@@ -71,6 +74,10 @@ class Lsh final : public Family {
         flat_->within(queries, asked, radius, within_limit(parts, asked, context)));
   }
 
+  void check_search_device(const Context& context) const override {
+    check_one_device(context, "an index of the family lsh");
+  }
+
   TunedIndex tune(const RowSource& rows, const RowSource& queries, const TuneIndexOptions& options,
                   const Context& context) const override {
     return tune_lsh(spec_, parameters_, rows, queries, options, context);
@@ -99,10 +106,14 @@ class Lsh final : public Family {
     return asked;
   }
 
-  // Less copies of who is asked, with a bit for each row.
-  static Context within_limit(std::span<const AskedPart> parts, std::span<const AskedPart> asked,
-                              const Context& context) {
+  // Less copies of who is asked, with a bit for each row; and on a device, less what it holds.
+  Context within_limit(std::span<const AskedPart> parts, std::span<const AskedPart> asked,
+                       const Context& context) const {
     Context own = context;
+    if (on_device(context)) {
+      own.device_memory_limit = room_beside_lsh(
+          runs_of(parts), round_up(row_bytes(spec_.dtype, spec_.cols), std::int64_t{8}), context);
+    }
     if (!own.memory_limit || asked.size() == parts.size()) return own;
     std::int64_t bytes = 0;
     for (const AskedPart& part : asked) {
@@ -110,6 +121,17 @@ class Lsh final : public Family {
     }
     own.memory_limit = std::max<std::int64_t>(*own.memory_limit - bytes, 0);
     return own;
+  }
+
+  // That are looked up.
+  static std::vector<const LshRun*> runs_of(std::span<const AskedPart> parts) {
+    std::vector<const LshRun*> runs;
+    for (const AskedPart& part : parts) {
+      const auto* const tables = static_cast<const LshTables*>(part.view.family.get());
+      if (tables == nullptr || part.only_listed) continue;
+      for (const auto& run : tables->runs()) runs.push_back(run.get());
+    }
+    return runs;
   }
 
   IndexSpec spec_;

@@ -8,8 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "device/device_name.hpp"
+#include "index/lsh/lsh_device.hpp"
 #include "index/lsh/lsh_places.hpp"
 #include "index/lsh/row_marks.hpp"
+#include "search/prepared_base.hpp"
 
 namespace nearfield {
 namespace {
@@ -121,8 +124,7 @@ class LshFilterMaker final : public FilterMaker {
         probes_(probes),
         metric_(metric),
         isa_(isa),
-        filter_(run, fmt::format("locality-sensitive hashing, {} tables of {} bits, {} probes each",
-                                 run.functions.tables, run.functions.scheme.bits, probes)) {}
+        filter_(run, lsh_filter_name(run, probes)) {}
 
   void take_queries(const Piece& queries, const Piece& /*rows*/, int threads,
                     Monitor& monitor) override {
@@ -156,15 +158,17 @@ class LshFilterMaker final : public FilterMaker {
 
 }  // namespace
 
-std::unique_ptr<FilterMaker> LshFinder::make(DType /*queries*/, Isa isa) const {
-  return std::make_unique<LshFilterMaker>(*run_, probes_, metric_, isa);
+std::unique_ptr<FilterMaker> LshFinder::make(DType queries, const Context& context) const {
+  if (on_device(context)) return LshDevice(*run_, probes_, context).make(metric_, queries);
+  return std::make_unique<LshFilterMaker>(*run_, probes_, metric_, isa_of(context));
 }
 
 // One query at a time, and all rows at once.
-void LshFinder::add_to(SearchShape& shape) const {
+void LshFinder::add_to(SearchShape& shape, const Context& context) const {
   constexpr double kShare = 1.0 / 64;  // of the rows, that are verified: a guess
   const std::int64_t rows = run_->rows.size();
   shape.value_cost *= kShare;
+  if (on_device(context)) return LshDevice(*run_, probes_, context).add_to(shape);
   shape.tiles = TileShape{.most_rows = rows,
                           .most_pairs = rows,
                           .most_listed = kMostListed,

@@ -18,8 +18,8 @@ class LshFinder final : public RowFinder {
   LshFinder(std::shared_ptr<const LshRun> run, std::int64_t probes, MetricSpec metric)
       : run_(std::move(run)), probes_(probes), metric_(metric) {}
 
-  std::unique_ptr<FilterMaker> make(DType queries, Isa isa) const override;
-  void add_to(SearchShape& shape) const override;
+  std::unique_ptr<FilterMaker> make(DType queries, const Context& context) const override;
+  void add_to(SearchShape& shape, const Context& context) const override;
 
  private:
   std::shared_ptr<const LshRun> run_;

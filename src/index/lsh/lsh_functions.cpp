@@ -150,10 +150,6 @@ bool LshProjector::load(const std::byte* row) {
 }
 
 void LshProjector::project(MatrixView directions, std::span<double> out) const {
-  if (!finite_) {
-    std::ranges::fill(out, 0.0);
-    return;
-  }
   products_.keys[static_cast<std::size_t>(directions.dtype())](
       {.query = vector_.data(),
        .rows = directions.row(0),
@@ -163,7 +159,11 @@ void LshProjector::project(MatrixView directions, std::span<double> out) const {
        .count = directions.rows(),
        .p = 0,
        .keys = out.data()});
-  for (double& value : out) value *= -scale_;  // keys grow with distance
+  finish(out);
+}
+
+void LshProjector::finish(std::span<double> keys) const {
+  for (double& value : keys) value = finite_ ? value * -scale_ : 0;  // keys grow with distance
 }
 
 std::vector<double> LshProjector::scaled() const {

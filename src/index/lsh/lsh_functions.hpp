@@ -58,6 +58,8 @@ class LshProjector {
   // The next vector. False if it is not finite: its projections are 0.
   bool load(const std::byte* row);
   void project(MatrixView directions, std::span<double> out) const;
+  // The same of keys of its inner products with directions, in their place.
+  void finish(std::span<double> keys) const;
   // Itself, of cosine scaled.
   std::vector<double> scaled() const;
 

@@ -7,7 +7,6 @@
 #include "core/checked.hpp"
 #include "core/float_environment.hpp"
 #include "core/tasks.hpp"
-#include "index/lsh/lsh_probes.hpp"
 
 namespace nearfield {
 namespace {
@@ -47,6 +46,17 @@ std::int64_t projections_of(const LshRun& run) {
 
 }  // namespace
 
+void LshQueryHash::keys(std::span<const double> projections, std::int64_t table,
+                        std::span<std::uint64_t> keys) {
+  const auto count = static_cast<std::size_t>(functions_.scheme.projections());
+  const std::span<const double> own =
+      projections.subspan(static_cast<std::size_t>(table) * count, count);
+  const std::span<const double> levels = functions_.levels_of(table);
+  steps_.clear();
+  if (keys.size() > 1) hash_.add_steps(own, levels, steps_);
+  probes_.find(hash_.key(own, levels), steps_, keys);
+}
+
 LshPlaces::LshPlaces(MatrixView queries, const LshRun& run, std::int64_t probes, MetricSpec metric,
                      Isa isa, int threads, const Monitor& monitor)
     : queries_(queries.rows()),
@@ -81,13 +91,10 @@ std::int64_t LshPlaces::bytes_of_a_thread(const LshRun& run, std::int64_t probes
 void LshPlaces::hash(MatrixView queries, const LshRun& run, MetricSpec metric, Isa isa, int threads,
                      const Monitor& monitor) {
   const LshFunctions& functions = run.functions;
-  const LshHash& hash = lsh_hash(functions.scheme);
-  const auto of_a_table = static_cast<std::size_t>(functions.scheme.projections());
   run_tasks(divide_up(queries_, kQueriesOfATask), threads, [&](std::int64_t task, int) {
     const DefaultFloats floats;
     LshProjector projector(queries.dtype(), queries.cols(), metric, isa);
-    LshProbes probes;
-    std::vector<ProbeStep> steps;
+    LshQueryHash hash(functions);
     std::vector<double> projections(static_cast<std::size_t>(projections_of(run)));
     const std::int64_t end = std::min((task + 1) * kQueriesOfATask, queries_);
     for (std::int64_t query = task * kQueriesOfATask; query < end; ++query) {
@@ -95,14 +102,9 @@ void LshPlaces::hash(MatrixView queries, const LshRun& run, MetricSpec metric, I
       projector.load(queries.row(query));
       projector.project(functions.directions, projections);
       for (std::int64_t table = 0; table < functions.tables; ++table) {
-        const auto own = std::span<const double>(projections)
-                             .subspan(static_cast<std::size_t>(table) * of_a_table, of_a_table);
-        const std::span<const double> levels = functions.levels_of(table);
-        steps.clear();
-        if (probes_ > 1) hash.add_steps(own, levels, steps);
-        probes.find(hash.key(own, levels), steps,
-                    {keys_.data() + (table * queries_ + query) * probes_,
-                     static_cast<std::size_t>(probes_)});
+        hash.keys(projections, table,
+                  {keys_.data() + (table * queries_ + query) * probes_,
+                   static_cast<std::size_t>(probes_)});
       }
     }
   });

@@ -3,15 +3,33 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
 #include "core/aligned_array.hpp"
 #include "core/monitor.hpp"
+#include "index/lsh/lsh_probes.hpp"
 #include "index/lsh/lsh_tables.hpp"
 
 namespace nearfield {
+
+// Keys of a query in a table: its own and those near it. One a thread.
+class LshQueryHash {
+ public:
+  explicit LshQueryHash(const LshFunctions& functions)
+      : functions_(functions), hash_(lsh_hash(functions.scheme)) {}
+
+  // projections: of all tables. Fills `keys`.
+  void keys(std::span<const double> projections, std::int64_t table, std::span<std::uint64_t> keys);
+
+ private:
+  const LshFunctions& functions_;
+  const LshHash& hash_;
+  LshProbes probes_;
+  std::vector<ProbeStep> steps_;
+};
 
 class LshPlaces {
  public:

@@ -1,5 +1,7 @@
 #include "index/lsh/lsh_tables.hpp"
 
+#include <fmt/format.h>
+
 #include "hash/runs.hpp"
 #include "index/hashed_rows.hpp"
 #include "index/tuning.hpp"
@@ -29,6 +31,11 @@ std::int64_t LshRun::bytes() const {
                functions.directions.rows() * functions.directions.stride_bytes();
   for (const KeyTableView& table : tables) bytes += table.bytes();
   return bytes;
+}
+
+std::string lsh_filter_name(const LshRun& run, std::int64_t probes) {
+  return fmt::format("locality-sensitive hashing, {} tables of {} bits, {} probes each",
+                     run.functions.tables, run.functions.scheme.bits, probes);
 }
 
 std::int64_t LshTables::bytes() const {

@@ -5,11 +5,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "filter/filter.hpp"
 #include "hash/key_table.hpp"
+#include "index/device_copies.hpp"
 #include "index/family_data.hpp"
 #include "index/lsh/lsh_functions.hpp"
 #include "index/lsh/lsh_parameters.hpp"
@@ -23,9 +25,13 @@ struct LshRun {
   std::vector<KeyTable> own;      // likewise
   LshFunctions functions;
   std::vector<KeyTableView> tables;
+  DeviceCopies copies;
 
   std::int64_t bytes() const;
 };
+
+// What plans call a search of it.
+std::string lsh_filter_name(const LshRun& run, std::int64_t probes);
 
 // Runs of whole words of 64 rows, so that a bitset of the others can be cut off, from row 0 on.
 class LshTables final : public FamilyData {

@@ -1,0 +1,51 @@
+// Bucket tables in the memory of a device, and the rows of a query's buckets found there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/gpu/gpu.hpp"
+#include "distance/gpu/pair_list.hpp"
+#include "hash/bucket_table.hpp"
+
+namespace nearfield {
+
+class DeviceBuckets {
+ public:
+  // Copied: the queue may still have to read the tables, all of one number of rows and buckets.
+  DeviceBuckets(gpu::Device& device, gpu::Queue& queue, std::span<const BucketView> tables);
+
+  static std::int64_t bytes(std::span<const BucketView> tables);
+  // Of a query: a bit for each row.
+  static std::int64_t mark_bytes(std::int64_t rows) { return (rows + 31) / 32 * 4; }
+
+  // Queries that are asked about, and rows that may be listed.
+  struct Asked {
+    const gpu::Buffer& buckets;  // of every query `probes` of each table, 32 bits
+    std::int64_t probes;
+    std::int64_t first_query;
+    std::int64_t queries;
+    std::int64_t first_row;
+    std::int64_t rows;
+  };
+
+  // Lists each row once that is in a bucket of a query: pairs, numbered from the first of each.
+  // marks: mark_bytes of each query, of any values. wrong: 32 bits, to which is added how much the
+  // tables hold that they must not.
+  void short_list(gpu::Queue& queue, const Asked& asked, gpu::Buffer& marks, const PairList& list,
+                  gpu::Buffer& wrong) const;
+
+ private:
+  struct Table {
+    std::unique_ptr<gpu::Buffer> starts;
+    std::unique_ptr<gpu::Buffer> rows;
+  };
+
+  std::uint32_t bucket_count_;
+  std::uint32_t row_count_;
+  std::vector<Table> tables_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,367 @@
+#include "index/lsh/lsh_device.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/fail.hpp"
+#include "core/float_environment.hpp"
+#include "device/gpu/open.hpp"
+#include "distance/gpu/key_step.hpp"
+#include "distance/settled_key.hpp"
+#include "filter/device_filter.hpp"
+#include "filter/gpu/copied_rows.hpp"
+#include "filter/gpu/pairs_by_query.hpp"
+#include "hash/gpu/short_list_step.hpp"
+#include "index/lsh/lsh_places.hpp"
+#include "search/prepared_base.hpp"
+
+namespace nearfield {
+namespace {
+
+// Of a block. More would not fill a device better: a bucket of a query is a block of threads.
+constexpr std::int64_t kBlockQueries = 64;
+constexpr std::int64_t kMostPairs = 1 << 18;     // found of a block at a time
+constexpr std::int64_t kProjectedQueries = 256;  // likewise
+
+std::vector<BucketView> buckets_of(const LshRun& run) {
+  std::vector<BucketView> tables;
+  for (const KeyTableView& table : run.tables) tables.push_back(table.buckets());
+  return tables;
+}
+
+// What kernels read of a run.
+struct LshDeviceRows {
+  LshDeviceRows(gpu::Device& device, gpu::Queue& queue, const LshRun& run, MatrixView values)
+      : rows(copied_rows(device, queue, values)),
+        directions(copied_rows(device, queue, run.functions.directions)),
+        buckets(device, queue, buckets_of(run)) {}
+
+  gpu::ArrayTile rows;
+  gpu::ArrayTile directions;
+  DeviceBuckets buckets;
+};
+
+// Of the device, while a run is searched; and for each query of a batch more, which may be of a
+// wider type than rows.
+std::int64_t searching_bytes(const LshRun& run) {
+  return kBlockQueries * DeviceBuckets::mark_bytes(run.rows.size()) +
+         kMostPairs * PairList::kPairBytes +
+         kProjectedQueries * run.functions.directions.rows() *
+             static_cast<std::int64_t>(sizeof(double));
+}
+std::int64_t query_bytes(const LshRun& run, std::int64_t probes) {
+  return copied_row_bytes(DType::f64, run.functions.directions.cols()) +
+         run.functions.tables * probes * static_cast<std::int64_t>(sizeof(std::uint32_t));
+}
+
+std::int64_t limit_of(const gpu::Opened& opened, const Context& context) {
+  return context.device_memory_limit.value_or(opened.device.facts().memory);
+}
+
+// A search's own: a batch of queries, and what is found of some of them.
+class LshDeviceSearch {
+ public:
+  LshDeviceSearch(gpu::Device& device, const LshRun& run, std::int64_t probes, MetricSpec metric,
+                  DType queries, Isa isa)
+      : device_(device),
+        queue_(device.make_queue(0)),
+        run_(run),
+        probes_(probes),
+        metric_(metric),
+        query_type_(queries),
+        isa_(isa),
+        keys_(metric, run.functions.directions.cols()),
+        products_(Metric::inner_product, run.functions.directions.cols()) {}
+
+  void take_rows(MatrixView rows) {
+    if (kept_ != nullptr) return;
+    row_type_ = rows.dtype();
+    kept_ = run_.copies.of<LshDeviceRows>(&device_, [&] {
+      const gpu::WaitAtEnd wait(*queue_);
+      return std::make_shared<const LshDeviceRows>(device_, *queue_, run_, rows);
+    });
+    list_.emplace(device_, kMostPairs);
+    marks_ = device_.allocate(kBlockQueries * DeviceBuckets::mark_bytes(run_.rows.size()));
+    wrong_ = device_.allocate(sizeof(std::uint32_t));
+  }
+
+  void take_queries(MatrixView queries, const Monitor& monitor) {
+    queries_.rows.reset();
+    query_buckets_.reset();
+    queries_ = copied_rows(device_, *queue_, queries);
+    const gpu::WaitAtEnd wait(*queue_);
+    finite_.assign(static_cast<std::size_t>(queries.rows()), false);
+    const std::vector<std::uint32_t> buckets = hashed(queries, monitor);
+    query_buckets_ =
+        device_.allocate(static_cast<std::int64_t>(buckets.size() * sizeof(std::uint32_t)));
+    queue_->write(*query_buckets_, buckets.data());
+    queue_->wait();
+  }
+
+  bool is_finite(std::int64_t query) const { return finite_[static_cast<std::size_t>(query)]; }
+
+  // Of queries of the batch with the first rows of these: as many as there is room for what is
+  // found. Says how many rows these are.
+  std::int64_t find(Range queries, Range rows, std::vector<std::uint64_t>& places,
+                    std::vector<double>& keys) const {
+    for (;;) {
+      const std::uint32_t listed = list(queries, rows);
+      if (listed <= list_->most) {
+        keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
+                       {kept_->rows, row_type_, rows.begin, rows.size()}, *list_);
+        read(listed, places, keys);
+        return rows.size();
+      }
+      // Where they are spread evenly, a tenth less than fit.
+      const double fit = 0.9 * static_cast<double>(list_->most) / listed;
+      const auto fewer = static_cast<std::int64_t>(fit * static_cast<double>(rows.size()));
+      rows.end = rows.begin + std::max<std::int64_t>(fewer, 1);
+    }
+  }
+
+ private:
+  // Of each query, table by table. The inner products are those of the kernels of keys, whose sums
+  // are the CPU's.
+  std::vector<std::uint32_t> hashed(MatrixView queries, const Monitor& monitor) {
+    const std::int64_t width = run_.functions.directions.rows();
+    std::vector<std::uint32_t> buckets(
+        static_cast<std::size_t>(queries.rows() * run_.functions.tables * probes_));
+    std::vector<double> products(static_cast<std::size_t>(kProjectedQueries * width));
+    const auto found = device_.allocate(kProjectedQueries * width * 8);
+    const gpu::WaitAtEnd wait(*queue_);
+    auto to = buckets.begin();
+    for (std::int64_t first = 0; first < queries.rows(); first += kProjectedQueries) {
+      monitor.check();
+      const std::int64_t count = std::min(kProjectedQueries, queries.rows() - first);
+      products_.all(*queue_, {queries_, query_type_, first, count},
+                    {kept_->directions, run_.functions.directions.dtype(), 0, width}, *found);
+      const std::int64_t bytes = count * width * 8;
+      queue_->read(*found, products.data(), {1, bytes, bytes, bytes});
+      queue_->wait();
+      to = hash(queries, {first, first + count}, products, to);
+    }
+    return buckets;
+  }
+
+  std::vector<std::uint32_t>::iterator hash(MatrixView queries, Range some,
+                                            std::span<double> products,
+                                            std::vector<std::uint32_t>::iterator to) {
+    const DefaultFloats floats;
+    const LshFunctions& functions = run_.functions;
+    const int key_bits = functions.scheme.bits;
+    const int bucket_bits = folded_bits(run_.rows.size(), key_bits);
+    const auto width = static_cast<std::size_t>(functions.directions.rows());
+    LshProjector projector(query_type_, queries.cols(), metric_, isa_);
+    LshQueryHash hashing(functions);
+    std::vector<std::uint64_t> keys(static_cast<std::size_t>(probes_));
+    for (std::int64_t query = some.begin; query < some.end; ++query) {
+      const std::span<double> own =
+          products.subspan(static_cast<std::size_t>(query - some.begin) * width, width);
+      finite_[static_cast<std::size_t>(query)] = projector.load(queries.row(query));
+      projector.finish(own);
+      for (std::int64_t table = 0; table < functions.tables; ++table) {
+        hashing.keys(own, table, keys);
+        for (const std::uint64_t key : keys) *to++ = folded_bucket(key, key_bits, bucket_bits);
+      }
+    }
+    return to;
+  }
+
+  // How many pairs there are, also without room for them.
+  std::uint32_t list(Range queries, Range rows) const {
+    queue_->fill(*wrong_, 0);
+    kept_->buckets.short_list(*queue_,
+                              {.buckets = *query_buckets_,
+                               .probes = probes_,
+                               .first_query = queries.begin,
+                               .queries = queries.size(),
+                               .first_row = rows.begin,
+                               .rows = rows.size()},
+                              *marks_, *list_, *wrong_);
+    std::uint32_t listed = 0;
+    std::uint32_t wrong = 0;
+    const gpu::WaitAtEnd wait(*queue_);
+    queue_->read(*list_->count, &listed);
+    queue_->read(*wrong_, &wrong);
+    queue_->wait();
+    if (wrong != 0) {
+      fail(ErrorCode::corrupt_file,
+           "buckets hold {} rows that are not among the {} there are: build the index again", wrong,
+           run_.rows.size());
+    }
+    return listed;
+  }
+
+  void read(std::uint32_t count, std::vector<std::uint64_t>& places,
+            std::vector<double>& keys) const {
+    make_room(places, count);
+    make_room(keys, count);
+    if (count == 0) return;
+    const std::int64_t bytes = std::int64_t{8} * count;
+    const gpu::WaitAtEnd wait(*queue_);
+    queue_->read(*list_->places, places.data(), {1, bytes, bytes, bytes});
+    queue_->read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
+    queue_->wait();
+  }
+
+  gpu::Device& device_;
+  std::unique_ptr<gpu::Queue> queue_;
+  const LshRun& run_;
+  std::int64_t probes_;
+  MetricSpec metric_;
+  DType query_type_;
+  DType row_type_ = DType::f32;
+  Isa isa_;
+  KeyStep keys_;
+  KeyStep products_;
+  std::shared_ptr<const LshDeviceRows> kept_;
+  gpu::ArrayTile queries_{};
+  std::unique_ptr<gpu::Buffer> query_buckets_;
+  std::optional<PairList> list_;
+  std::unique_ptr<gpu::Buffer> marks_;
+  std::unique_ptr<gpu::Buffer> wrong_;
+  std::vector<bool> finite_;  // of the queries
+};
+
+// Asked by one thread.
+class LshDeviceFilter final : public Filter {
+ public:
+  LshDeviceFilter(const LshDeviceSearch& search, std::string name)
+      : search_(search), name_(std::move(name)) {}
+
+  void start(const Piece& rows, std::int64_t first_query) {
+    rows_ = rows;
+    first_query_ = first_query;
+  }
+
+  void survivors(const Block& block, std::span<const double> /*thresholds*/,
+                 Candidates& out) const override {
+    const Range queries{block.queries.begin - first_query_, block.queries.end - first_query_};
+    const Range rows = block.rows;
+    const std::int64_t answered = search_.find(queries, rows, places_, keys_);
+    by_query_.sort(places_, queries.size());
+    out.start_keyed({block.queries, {rows.begin, rows.begin + answered}}, std::ssize(places_));
+    for (std::int64_t i = 0; i < queries.size(); ++i) {
+      for (const std::uint32_t pair : by_query_.of(i)) {
+        const std::int64_t row = rows.begin + static_cast<std::uint32_t>(places_[pair]);
+        out.add(row, settled(keys_[pair], queries.begin + i, row));
+      }
+      out.end_query();
+    }
+  }
+
+  bool certified() const override { return false; }
+  std::string name() const override { return name_; }
+
+ private:
+  // A query that is not finite finds nothing.
+  double settled(double key, std::int64_t query, std::int64_t row) const {
+    if (!search_.is_finite(query)) return std::numeric_limits<double>::quiet_NaN();
+    return settled_key(key, rows_.view.dtype(), rows_.row(row), rows_.view.cols());
+  }
+
+  const LshDeviceSearch& search_;
+  std::string name_;
+  Piece rows_;
+  std::int64_t first_query_ = 0;
+  mutable std::vector<std::uint64_t> places_;
+  mutable std::vector<double> keys_;
+  mutable PairsByQuery by_query_;
+};
+
+class LshDeviceFilterMaker final : public FilterMaker {
+ public:
+  LshDeviceFilterMaker(gpu::Device& device, const LshRun& run, std::int64_t probes,
+                       MetricSpec metric, DType queries, Isa isa)
+      : search_(device, run, probes, metric, queries, isa),
+        filter_(search_, lsh_filter_name(run, probes) + ", on the device") {}
+
+  void take_queries(const Piece& queries, const Piece& rows, int /*threads*/,
+                    Monitor& monitor) override {
+    search_.take_rows(rows.view);
+    search_.take_queries(queries.view, monitor);
+    filter_.start(rows, queries.first);
+  }
+  TakenRows take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) override {
+    return {filter_, rows.view.rows()};
+  }
+  std::string name() const override { return filter_.name(); }
+
+ private:
+  LshDeviceSearch search_;
+  LshDeviceFilter filter_;
+};
+
+}  // namespace
+
+std::int64_t room_beside_lsh(std::span<const LshRun* const> runs, std::int64_t row_bytes,
+                             const Context& context) {
+  const gpu::Opened opened = gpu::open_device(context.device);
+  const std::int64_t limit = limit_of(opened, context);
+  std::int64_t held = 0;
+  for (const LshRun* const run : runs) {
+    const MatrixView directions = run->functions.directions;
+    held += DeviceBuckets::bytes(buckets_of(*run)) + run->rows.size() * row_bytes +
+            directions.rows() * copied_row_bytes(directions.dtype(), directions.cols());
+  }
+  if (held > limit) {
+    fail(ErrorCode::memory_limit,
+         "lsh holds its rows and tables on {}, {} bytes, and the limit is {}: raise it, or leave "
+         "the device out",
+         opened.id, held, limit);
+  }
+  return limit - held;
+}
+
+LshDevice::LshDevice(const LshRun& run, std::int64_t probes, const Context& context)
+    : run_(run), probes_(probes), context_(context) {
+  const gpu::Opened opened = gpu::open_device(context.device);
+  if (!opened.device.facts().has_float64) {
+    fail(ErrorCode::unsupported, "keys are float64, which {} lacks: search on another", opened.id);
+  }
+  if (run.tables.front().sorted()) {
+    fail(ErrorCode::unsupported,
+         "sorted keys of lsh are looked up on the CPU, got device '{}': build the index with "
+         "match=table, or leave the device out",
+         context.device);
+  }
+}
+
+void LshDevice::add_to(SearchShape& shape) const {
+  const gpu::Opened opened = gpu::open_device(context_.device);
+  const std::int64_t rows = run_.rows.size();
+  const std::int64_t limit = limit_of(opened, context_);
+  const std::int64_t searching = searching_bytes(run_);
+  const std::int64_t query = query_bytes(run_, probes_);
+  if (searching + query > limit) {
+    fail(ErrorCode::memory_limit,
+         "a query of lsh takes {} bytes of {}, and beside the rows and tables it has {}: raise its "
+         "limit, or leave the device out",
+         searching + query, opened.id, limit);
+  }
+  shape.most_batch = (limit - searching) / query;
+  shape.tiles = TileShape{.most_queries = kBlockQueries,
+                          .most_rows = rows,
+                          .most_pairs = kBlockQueries * rows,
+                          .most_listed = kMostPairs,
+                          .listed_bytes = kFoundHostBytes,
+                          .first_rows = rows,
+                          .most_row_parts = 1,
+                          .keep_queries_together = true};
+  shape.threads = 1;  // who asks the device
+  shape.query_filter_bytes =
+      run_.functions.tables * probes_ * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  shape.fixed_bytes += kProjectedQueries * run_.functions.directions.rows() *
+                       static_cast<std::int64_t>(sizeof(double));
+}
+
+std::unique_ptr<FilterMaker> LshDevice::make(MetricSpec metric, DType queries) const {
+  return std::make_unique<LshDeviceFilterMaker>(gpu::open_device(context_.device).device, run_,
+                                                probes_, metric, queries, isa_of(context_));
+}
+
+}  // namespace nearfield
