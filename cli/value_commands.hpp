@@ -1,4 +1,4 @@
-// The commands that run on devices, and those that list and measure them.
+// Commands over values alone, those that list and measure devices, and codes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,5 +11,6 @@ void add_select_command(CLI::App& app);
 void add_pairwise_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
 void add_tune_command(CLI::App& app);
+void add_encode_command(CLI::App& app);
 
 }  // namespace nearfield::cli

@@ -1,10 +1,19 @@
 """FAISS, from its wheel."""
+import functools
 from typing import Any, ClassVar
 
 import faiss
 import numpy as np
 
-from peers.interface import Data, Way, as_float32, tested_matches, without_self
+from peers.interface import (
+    LSQ_ITERATIONS,
+    LSQ_ROUNDS,
+    Data,
+    Way,
+    as_float32,
+    tested_matches,
+    without_self,
+)
 
 
 class Faiss(Way):
@@ -68,6 +77,42 @@ class Bytes(Index):
 
     def empty_index(self, columns: int) -> Any:
         return faiss.IndexScalarQuantizer(columns, faiss.ScalarQuantizer.QT_8bit_direct)
+
+
+class Codes(Index):
+    """Codes of 8 bytes, approximate: trained on as many vectors as ours."""
+    uses_blas = False
+    trained_on = 16_384
+
+    def __init__(self, data: Data) -> None:
+        self.learn = as_float32(data.base[np.linspace(0, len(data.base) - 1, self.trained_on,
+                                                      dtype=np.int64)])
+        super().__init__(data)
+
+    def trained(self, index: Any) -> Any:
+        index.train(self.learn)
+        return index
+
+
+class Pq(Codes):
+    def empty_index(self, columns: int) -> Any:
+        return self.trained(faiss.IndexPQ(columns, 8, 8))
+
+
+class Additive(Codes):
+    """LSQ, its norms in a byte, with one round of local search: what is timed is the search."""
+
+    def empty_index(self, columns: int) -> Any:
+        norms = faiss.AdditiveQuantizer.ST_norm_qint8
+        index = faiss.IndexLocalSearchQuantizer(columns, 8, 8, faiss.METRIC_L2, norms)
+        index.lsq.train_iters = 5
+        index.lsq.encode_ils_iters = 1
+        return self.trained(index)
+
+
+class FastScan(Codes):
+    def empty_index(self, columns: int) -> Any:
+        return self.trained(faiss.IndexPQFastScan(columns, 16, 4))
 
 
 class Hnsw(Index):
@@ -140,6 +185,32 @@ class MultiHash16(MultiHash):
     tables = 16
 
 
+class LocalSearch(Faiss):
+    """LSQ++: with noise on the codebooks, as ours."""
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        faiss.omp_set_num_threads(data.threads)
+        self.learn, self.vectors = as_float32(data.base), as_float32(data.queries)
+        self.trained = functools.cache(self.train)
+
+    def train(self, codebooks: int) -> Any:
+        quantizer = faiss.LocalSearchQuantizer(self.learn.shape[1], codebooks, 8)
+        quantizer.train_iters = LSQ_ITERATIONS
+        quantizer.encode_ils_iters = LSQ_ROUNDS
+        quantizer.train(self.learn)
+        return quantizer
+
+    def encode(self, codebooks: int) -> tuple[Any, np.ndarray]:
+        quantizer = self.trained(codebooks)
+        return quantizer, quantizer.compute_codes(self.vectors)
+
+    def decoded(self, answer: Any) -> np.ndarray:
+        quantizer, codes = answer if isinstance(answer, tuple) else (
+            answer, answer.compute_codes(self.vectors))
+        return quantizer.decode(codes)
+
+
 class Heap(Faiss):
     """FAISS's own selection, a heap for each row of values."""
 
@@ -162,5 +233,7 @@ class Heap(Faiss):
 
 
 WAYS = {"flat": Flat, "panorama": Panorama, "bytes": Bytes, "hnsw": Hnsw, "binary": Binary,
+        "pq": Pq, "additive": Additive, "fast_scan": FastScan,
+        "local_search": LocalSearch,
         "multi_hash_8": MultiHash8, "multi_hash_11": MultiHash11, "multi_hash_16": MultiHash16,
         "heap": Heap}

@@ -7,6 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+# Of local search: of training, and for a vector that is encoded.
+LSQ_ITERATIONS, LSQ_ROUNDS = 5, 16
+
 
 @dataclass(frozen=True)
 class Data:
@@ -29,7 +32,10 @@ class Way:
     - `graph(k)`: ids of the k nearest others of each base row;
     - `match(ratio)`: rows of the queries and those of the base that belong to them: nearest to
       each other, and the first nearer than `ratio` times the second nearest;
-    - `select(k)`: columns of the k smallest values of each base row.
+    - `select(k)`: columns of the k smallest values of each base row;
+    - `train(codebooks)`: a quantizer by local search, of the base;
+    - `encode(codebooks)`: the codes of `queries` by that. It is trained the first time, which
+      is not timed.
 
     A limit does the same amount of bare work, `times_done` times, and returns None.
     """
@@ -49,6 +55,10 @@ class Way:
     def ids(self, answer: Any) -> Any:
         """What the library returned as an array of ids, two for a radius or matches; not timed."""
         return answer
+
+    def decoded(self, answer: Any) -> np.ndarray:
+        """Of `train` and `encode`: what the codes of `queries` stand for; not timed."""
+        raise NotImplementedError
 
     def plan(self, answer: Any) -> dict[str, Any]:
         """What the library says it did for this answer, if it does."""

@@ -1,11 +1,12 @@
 """Nearfield, through its Python package."""
 import dataclasses
+import functools
 from typing import Any
 
 import nearfield
 import numpy as np
 
-from peers.interface import Data, Way
+from peers.interface import LSQ_ITERATIONS, LSQ_ROUNDS, Data, Way
 
 Found = nearfield.Neighbors | nearfield.Pairs | nearfield.Ranges | nearfield.Selected
 
@@ -16,6 +17,7 @@ class Exact(Way):
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)
+        self.trained = functools.cache(self.train)
         if data.metric == "edit":
             self.texts = nearfield.MetricIndex(data.base, "edit", signatures=self.signatures,
                                                pivots=0)
@@ -24,14 +26,15 @@ class Exact(Way):
         self.index = self.index_of(data)
         # One call for all queries does this for itself, in its own time. Bits have nothing to
         # prepare.
-        if data.one_by_one and data.metric != "hamming":
+        if data.one_by_one and data.metric != "hamming" and not data.index:
             self.base = nearfield.prepare(self.base, data.metric, threads=data.threads)
 
     def index_of(self, data: Data) -> nearfield.Index | None:
         if not data.index:
             return None
-        index = nearfield.Index(data.index, dim=8 * data.base.shape[1], dtype="bits",
-                                metric=data.metric)
+        bits = data.metric == "hamming"
+        index = nearfield.Index(data.index, dim=(8 if bits else 1) * data.base.shape[1],
+                                dtype="bits" if bits else data.base.dtype, metric=data.metric)
         index.add(self.base)
         return index
 
@@ -41,6 +44,9 @@ class Exact(Way):
     def knn(self, part: slice, k: int) -> nearfield.Neighbors:
         if self.data.metric == "edit":
             return self.texts.search(self.data.queries[part], k=k, threads=self.data.threads)
+        if self.index is not None:
+            return self.index.search(self.rows(self.data.queries[part]), k=k,
+                                     threads=self.data.threads)
         return nearfield.knn(self.rows(self.data.queries[part]), self.base, k=k,
                              metric=self.data.metric, threads=self.data.threads)
 
@@ -63,12 +69,28 @@ class Exact(Way):
     def select(self, k: int) -> nearfield.Selected:
         return nearfield.select_k(self.data.base, k=k, threads=self.data.threads)
 
+    def train(self, codebooks: int) -> nearfield.Quantizer:
+        return nearfield.Quantizer.train(
+            self.data.base, kind="lsq", codebooks=codebooks, iterations=LSQ_ITERATIONS,
+            rounds=LSQ_ROUNDS, threads=self.data.threads)
+
+    def encode(self, codebooks: int) -> tuple[nearfield.Quantizer, np.ndarray]:
+        quantizer = self.trained(codebooks)
+        return quantizer, quantizer.encode(self.data.queries, threads=self.data.threads)
+
+    def decoded(self, answer: Any) -> np.ndarray:
+        quantizer, codes = answer if isinstance(answer, tuple) else (
+            answer, answer.encode(self.data.queries))
+        return quantizer.decode(codes)
+
     def ids(self, answer: Found) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         if isinstance(answer, nearfield.Pairs):
             return answer.first, answer.second
         return (answer.offsets, answer.ids) if isinstance(answer, nearfield.Ranges) else answer.ids
 
-    def plan(self, answer: Found) -> dict[str, Any]:
+    def plan(self, answer: Any) -> dict[str, Any]:
+        if not hasattr(answer, "stats"):
+            return {}   # of codes
         return dataclasses.asdict(answer.stats.plan) | {
             "pairs_verified": answer.stats.pairs_verified}
 

@@ -44,7 +44,8 @@ def ways_of(group: Group, wanted: list[str], size: str, outcome: Outcome) -> lis
         group.slow, "at full size only if --peers names it: it, or building it, takes long")
     everybody = (*group.ways, *group.approximate)
     outcome.absent |= {way: late[way] for way in everybody if way in late}
-    return [way for way in everybody if is_chosen(way, wanted) and way not in late]
+    return [way for way in everybody
+            if is_chosen(way, wanted) and way not in late and way != NEARFIELD]
 
 
 def with_rows(case: Case, size: str, text: str) -> list[Group]:

@@ -48,6 +48,7 @@ class Verdict:
     recall: float
     agreement: float   # 1 is right: the recall or, of sets, 1 - mismatches / positions
     correctness: Correctness | None = None
+    error: tuple[float, float] | None = None   # of codes: mean squared, and half its 95 % interval
 
     def refuses(self, approximate: bool) -> bool:
         """Whether the time of this answer means nothing."""
@@ -96,6 +97,16 @@ def judge_ranges(offsets: np.ndarray, found: np.ndarray, truth: Truth) -> Verdic
         common += shared
     return Verdict(mismatches, positions, common / positions if positions else 1.0,
                    1 - mismatches / max(positions, 1))
+
+
+def judge_codes(decoded: np.ndarray, vectors: np.ndarray) -> Verdict:
+    """There are no right codes: how far what they stand for is from the vectors."""
+    if decoded.shape != vectors.shape:
+        raise ValueError(f"expected {vectors.shape} values of what codes stand for, "
+                         f"got {decoded.shape}")
+    squares = ((decoded.astype(np.float64) - vectors) ** 2).sum(axis=1)
+    half_width = 1.96 * float(squares.std()) / len(squares) ** 0.5
+    return Verdict(0, 0, 1.0, 1.0, error=(float(squares.mean()), half_width))
 
 
 def judge_matches(first: np.ndarray, second: np.ndarray, truth: Truth) -> Verdict:

@@ -2,6 +2,7 @@
 from dataclasses import dataclass, field
 
 NEARFIELD = "nearfield/exact"
+CODING = ("encode", "train")   # operations whose answers are judged by what codes stand for
 
 
 @dataclass(frozen=True)
@@ -10,18 +11,24 @@ class Question:
     k: int = 0
     radius: float = 0
     ratio: float = 0           # of the nearest to the second nearest: matches are below it
+    codebooks: int = 0         # of codes
     one_by_one: bool = False   # a call for each query, instead of one for all
 
     def __str__(self) -> str:
         if self.ratio:
             return f"ratio={self.ratio:g}, mutual"
+        if self.codebooks:
+            return f"M={self.codebooks}"
         asked = f"k={self.k}" if self.k else f"radius={self.radius:g}"
         return f"{asked}, one by one" if self.one_by_one else asked
 
 
 @dataclass(frozen=True)
 class Group:
-    """Questions about one data set. Sizes are (quick, full); None is all there is."""
+    """Questions about one data set. Sizes are (quick, full); None is all there is.
+
+    Where Nearfield is among the approximate, so are its peers.
+    """
     data_set: str
     questions: tuple[Question, ...]
     ways: tuple[str, ...]                      # exact peers, and limits
@@ -55,6 +62,10 @@ def of_k(*ks: int, one_by_one: bool = False) -> tuple[Question, ...]:
     return tuple(Question(k=k, one_by_one=one_by_one) for k in ks)
 
 
+def of_codebooks(*counts: int) -> tuple[Question, ...]:
+    return tuple(Question(codebooks=count) for count in counts)
+
+
 GEMM = ("mkl_gemm/sgemm", "openblas_gemm/sgemm")
 LIMITS = ("amx/tiles", *GEMM)
 # At full size minutes a search for many queries, or gigabytes beside those of the others.
@@ -71,6 +82,7 @@ LOOKUPS = ("faiss/multi_hash_8", "faiss/multi_hash_11", "faiss/multi_hash_16", "
            "nearfield/scan")
 MATCH = ("opencv/batch_distance", "opencv/bf_matcher", "faiss/flat", *LIMITS)
 SELECT = ("numpy/partition", "faiss/heap", "bandwidth/read")
+CODES = (NEARFIELD, "faiss/pq")
 TREES = ("mvp_tree/by_rapidfuzz", "bk_tree/by_rapidfuzz")   # of strings
 WORDS = ("nearfield/every_text", "rapidfuzz/brute_force", "rapidfuzz/distances")
 SELECT_KS = of_k(1, 10, 100, 128, 1_000, 2_048)
@@ -108,6 +120,25 @@ CASES = {case.name: case for case in (
         # A search of FAISS's scan, and of a base of 10,000,000, takes seconds for each of few.
         Group("bits-256", (Question(radius=15), Question(radius=31)), LOOKUPS, metric="hamming",
               queries=(500, 1_000), index="mih"),)),
+    # 8 bytes a vector, which decide alone. How long codes take to find is beside the point here:
+    # one round of local search.
+    Case("coded-search", "knn", (
+        Group("sift-1m", of_k(10, 100), (), CODES, queries=(500, 1_000),
+              index="coded,codebooks=8,rerank=0", name="sift-1m, 8 x 8 bits"),
+        Group("sift-1m", of_k(10), (), (NEARFIELD, "faiss/additive"), queries=(500, 1_000),
+              index="coded,kind=lsq,codebooks=8,rounds=1,iterations=5,norms=byte,rerank=0",
+              name="sift-1m, lsq 8 x 8 bits"),
+        Group("sift-1m", of_k(10, 100), (), (NEARFIELD, "faiss/fast_scan"), queries=(500, 1_000),
+              index="coded,codebooks=16,bits=4,rerank=0", name="sift-1m, 16 x 4 bits"),
+        Group("sift-1m", of_k(10, one_by_one=True), (), CODES, queries=(20, 200),
+              index="coded,codebooks=8,rerank=0", name="sift-1m, 8 x 8 bits"))),
+    # Codebooks are trained on the base, and the queries are encoded.
+    Case("lsq-encode", "encode", (
+        Group("sift-1m", of_codebooks(8, 16), ("faiss/local_search",), queries=(200, 2_000),
+              base_rows=(2_000, 10_000)),)),
+    Case("lsq-train", "train", (
+        Group("sift-1m", of_codebooks(8), ("faiss/local_search",), queries=(200, 2_000),
+              base_rows=(2_000, 10_000)),)),
     Case("match", "match", (
         Group("sift-pair-8k", (Question(ratio=0.8),), MATCH, ("opencv/flann_match",),
               queries=(2_000, 8_000)),

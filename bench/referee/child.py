@@ -16,6 +16,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from referee import blas
+from referee.cases import CODING
 from referee.material import Portion, load
 
 PR_SET_PDEATHSIG = 1  # of Linux's prctl.h
@@ -52,6 +53,8 @@ class Child:
             return [getattr(self.way, self.operation)(question["k"])]
         if self.operation == "match":
             return [self.way.match(question["ratio"])]
+        if self.operation in CODING:
+            return [getattr(self.way, self.operation)(question["codebooks"])]
         search = getattr(self.way, self.operation)
         wanted = question["k"] or question["radius"]
         count = len(self.way.data.queries)
@@ -63,7 +66,9 @@ class Child:
         if setting:
             self.way.set(**setting)
         answers = self.search(question)
-        if not self.way.is_limit:
+        if self.operation in CODING:
+            np.savez(file, self.way.decoded(answers[0]))
+        elif not self.way.is_limit:
             ids = [self.way.ids(answer) for answer in answers]
             arrays = ids[0] if isinstance(ids[0], tuple) else (np.concatenate(ids),)
             np.savez(file, *(np.asarray(array, dtype=np.int64) for array in arrays))

@@ -45,14 +45,15 @@ def fastest(entries: list[Entry]) -> float:
     return min((entry.ratio.median for entry in entries if entry.ratio), default=math.nan)
 
 
-def exact_peers(row: Row) -> list[Entry]:
-    return [entry for entry in row.entries
-            if entry is not row.ours and not entry.is_limit and not entry.approximate]
+def peers(row: Row) -> list[Entry]:
+    """Exact ones, or approximate ones where Nearfield is."""
+    return [entry for entry in row.entries if entry is not row.ours and not entry.is_limit
+            and entry.approximate == row.ours.approximate]
 
 
 def ratio_to(way: str, row: Row) -> float:
     if way == PEERS:
-        return fastest(exact_peers(row))
+        return fastest(peers(row))
     return fastest([entry for entry in row.entries if entry.name == way])
 
 
@@ -75,7 +76,8 @@ def limited(chosen: tuple[RowFigures, ...], limit: str) -> list[float]:
 
 def headline(rows: list[Row], target: Target) -> Headline:
     chosen = tuple(figures(row, target) for row in headline_rows(rows, target))
-    # Of all rows: a wrong answer is never beside the point.
-    wrong = sum(row.ours.verdict.mismatches for row in rows if row.ours.verdict)
+    # Of all rows: a wrong answer is never beside the point, of who promises right ones.
+    wrong = sum(row.ours.verdict.mismatches for row in rows
+                if row.ours.verdict and not row.ours.approximate)
     return Headline(smallest([row.ratio_peer for row in chosen]),
                     smallest(limited(chosen, target.limit)), wrong, chosen)

@@ -10,8 +10,8 @@ import numpy as np
 
 from peers import BEST_ENVIRONMENT, HELD_TO
 from referee import arithmetic, blas, machine
-from referee.answers import Truth, judge_matches, judge_nearest, judge_ranges
-from referee.cases import NEARFIELD, Case, Group, Question
+from referee.answers import Truth, judge_codes, judge_matches, judge_nearest, judge_ranges
+from referee.cases import CODING, NEARFIELD, Case, Group, Question
 from referee.material import Material, load, portion_of
 from referee.outcome import Conditions, Entry, Outcome, Row
 from referee.process import PeerError, Process, thread_counts
@@ -144,6 +144,8 @@ class Table:
             entry.verdict = judge_ranges(*parts, truth)
         elif self.operation == "match":
             entry.verdict = judge_matches(*parts, truth)
+        elif self.operation in CODING:
+            entry.verdict = judge_codes(*parts, self.material.queries)
         else:
             entry.verdict = judge_nearest(*parts, truth, ties_forgiven=entry.name != NEARFIELD)
         if entry.verdict.refuses(entry.approximate):

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from referee import arithmetic
+from referee.answers import Verdict
 from referee.gate import Ruling
 from referee.headline import Headline
 from referee.outcome import Conditions, Entry, Outcome, Row
@@ -26,6 +27,14 @@ def kind(entry: Entry) -> str:
     return "approximate" if entry.approximate else "exact"
 
 
+def worth(verdict: Verdict | None) -> str:
+    if not verdict:
+        return ""
+    if verdict.error:
+        return f"error {verdict.error[0]:,.0f} ± {verdict.error[1]:,.0f}"
+    return f"{verdict.recall:.4f}"
+
+
 def cells(entry: Entry, questions: int) -> tuple[str, ...]:
     middle = median(entry.times)
     assert entry.ratio
@@ -35,7 +44,7 @@ def cells(entry: Entry, questions: int) -> tuple[str, ...]:
             f"{entry.ratio.median:.3g} ({entry.ratio.smallest:.3g} to {entry.ratio.largest:.3g})",
             three_digits(1e3 * median(plain.times)) if plain and plain.times else "",
             three_digits(questions / middle),
-            f"{verdict.recall:.4f}" if verdict else "",
+            worth(verdict),
             f"{verdict.mismatches} of {verdict.positions}" if verdict else "",
             f"{entry.seconds_to_prepare:.2f}")
 

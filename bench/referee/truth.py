@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from referee.answers import KeysOf, Truth
-from referee.cases import Question
+from referee.cases import CODING, Question
 from referee.matches import matches
 from referee.material import Material
 from sets.definition import KEYS
@@ -72,6 +72,8 @@ class Oracle:
     def truth_of(self, question: Question) -> Truth:
         if self.operation == "match":
             return self.truth_of_matches(question.ratio)
+        if self.operation in CODING:   # there is none
+            return Truth(np.arange(0), [], self.keys, len(self.material.base))
         columns = self.material.base.shape[1 if self.operation == "select" else 0]
         if self.operation == "within":
             ids = self.of_sample(

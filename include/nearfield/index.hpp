@@ -18,7 +18,7 @@
 namespace nearfield {
 
 // What an index is made of. `family` may carry parameters: "flat", "mih", "mih,tables=16",
-// "ewh,near=31", "lsh" (docs/indexes.md).
+// "ewh,near=31", "lsh", "coded,codebooks=16" (docs/indexes.md).
 struct IndexSpec {
   std::string family = "flat";
   DType dtype = DType::f32;

@@ -13,6 +13,7 @@
 
 #include <nearfield/context.hpp>
 #include <nearfield/matrix.hpp>
+#include <nearfield/rows.hpp>
 
 namespace nearfield {
 
@@ -108,9 +109,17 @@ class Quantizer {
 
   struct State;
   explicit Quantizer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }
 
  private:
   std::shared_ptr<const State> state_;
 };
+
+// Encodes the rows of a source, which may be larger than memory, to a .u8bin file of codes. What is
+// done lies beside it in a file of its own, `path` with an ending, until it is complete: the same
+// call goes on there, also after `kill -9` or a power cut, and ends with the same bytes. Returns
+// how many rows were done before.
+std::int64_t encode_file(const Quantizer& quantizer, const RowSource& rows, const std::string& path,
+                         const Context& context = {});
 
 }  // namespace nearfield

@@ -156,25 +156,6 @@ LsqState train_lsq(const FloatRows& rows, const QuantizerOptions& options,
   return state;
 }
 
-// What training takes: the rows as floats, and what each kind makes of them.
-std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads) {
-  const std::int64_t floats = rows * cols * 4;
-  const std::int64_t books = std::int64_t{options.codebooks} * (1 << options.bits) * cols * 4;
-  constexpr std::int64_t kOfAnAssignment = 64;  // a row's neighbour, in all its forms, and its code
-  switch (options.kind) {
-    case QuantizerKind::pq:
-      return floats + books + rows * options.codebooks * kOfAnAssignment;
-    case QuantizerKind::opq:
-      return 3 * floats + books + rows * options.codebooks * kOfAnAssignment + cols * cols * 48;
-    case QuantizerKind::rq:
-      return 2 * floats + books + rows * kOfAnAssignment;
-    case QuantizerKind::lsq:
-      return floats + train_lsq_bytes(options, rows, cols, threads);
-  }
-  return 0;
-}
-
 // Rows that training goes through, for its progress.
 std::int64_t training_rows(const QuantizerOptions& options, std::int64_t rows) {
   const bool all_codebooks = options.kind != QuantizerKind::lsq;
@@ -222,20 +203,6 @@ void find_codes(const Quantizer::State& state, const FloatRows& rows, std::uint8
                StartCodes::random, codes, nullptr, work.threads, work.monitor);
 }
 
-std::int64_t encoding_bytes(const Quantizer::State& state, std::int64_t rows, int threads) {
-  const std::int64_t cols = state.coding.cols;
-  const std::int64_t piece = std::min(rows, kEncodedRows);
-  const int m = state.options.codebooks;
-  std::int64_t bytes = piece * (8 * cols + m + 64);
-  if (state.options.kind == QuantizerKind::opq) bytes += 8 * cols * cols;
-  if (state.options.kind == QuantizerKind::rq) bytes += std::ssize(state.coding.values) * 4;
-  if (state.options.kind == QuantizerKind::lsq && m > 1) {
-    bytes += IcmTables::bytes_for(m, state.coding.codewords, cols) +
-             local_search_bytes(m, state.coding.codewords, cols, threads);
-  }
-  return bytes;
-}
-
 void rotate_back(Quantizer::State& state, const Context& context) {
   if (state.rotation.empty()) return;
   Monitor monitor(context, 1);
@@ -280,6 +247,39 @@ void check_options(const QuantizerOptions& options, std::int64_t cols) {
     fail(ErrorCode::invalid_argument, "{} columns cannot be quantized by {} codebooks of {}", cols,
          options.codebooks, to_string(options.kind));
   }
+}
+
+// The rows as floats, and what each kind makes of them.
+std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
+                            int threads) {
+  const std::int64_t floats = rows * cols * 4;
+  const std::int64_t books = std::int64_t{options.codebooks} * (1 << options.bits) * cols * 4;
+  constexpr std::int64_t kOfAnAssignment = 64;  // a row's neighbour, in all its forms, and its code
+  switch (options.kind) {
+    case QuantizerKind::pq:
+      return floats + books + rows * options.codebooks * kOfAnAssignment;
+    case QuantizerKind::opq:
+      return 3 * floats + books + rows * options.codebooks * kOfAnAssignment + cols * cols * 48;
+    case QuantizerKind::rq:
+      return 2 * floats + books + rows * kOfAnAssignment;
+    case QuantizerKind::lsq:
+      return floats + train_lsq_bytes(options, rows, cols, threads);
+  }
+  return 0;
+}
+
+std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
+                            int threads) {
+  const std::int64_t piece = std::min(rows, kEncodedRows);
+  const int m = options.codebooks;
+  const int words = 1 << options.bits;
+  std::int64_t bytes = piece * (8 * cols + m + 64);
+  if (options.kind == QuantizerKind::opq) bytes += 8 * cols * cols;
+  if (options.kind == QuantizerKind::rq) bytes += std::int64_t{m} * words * cols * 4;
+  if (options.kind == QuantizerKind::lsq && m > 1) {
+    bytes += IcmTables::bytes_for(m, words, cols) + local_search_bytes(m, words, cols, threads);
+  }
+  return bytes;
 }
 
 Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, const Context& context,
@@ -342,11 +342,12 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
   });
 }
 
-Quantizer Quantizer::open(const std::string& path) {
-  auto state = read_quantizer(path);
+Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state) {
   rotate_back(*state, {});
   return Quantizer(std::move(state));
 }
+
+Quantizer Quantizer::open(const std::string& path) { return make_quantizer(read_quantizer(path)); }
 
 void Quantizer::save(const std::string& path, const CancelToken& cancel) const {
   write_quantizer(path, *state_, cancel);
@@ -371,7 +372,7 @@ Matrix Quantizer::encode(MatrixView rows, const Context& context) const {
   check_numbers(rows, cols());
   const int threads = resolve_threads(context.threads);
   const std::int64_t needed =
-      rows.rows() * code_bytes() + encoding_bytes(*state_, rows.rows(), threads);
+      rows.rows() * code_bytes() + encoding_bytes(state_->options, rows.rows(), cols(), threads);
   const std::string what = fmt::format("encoding {} rows of {} columns", rows.rows(), cols());
   check_memory(context, needed, what);
   return with_memory_errors(fmt::format("the {} bytes of {}", needed, what), [&] {

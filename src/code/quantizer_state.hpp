@@ -41,6 +41,15 @@ struct Quantizer::State {
   std::unique_ptr<KeptTables> kept = std::make_unique<KeptTables>();
 };
 
+// Of a state that is read: what is made of it is made here.
+Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state);
+
+// What training and encoding take at most, beside the rows and codes that are given and returned.
+std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
+                            int threads);
+std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
+                            int threads);
+
 // Of a training that can go on.
 struct LsqCheckpoint {
   QuantizerOptions options;

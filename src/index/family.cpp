@@ -43,6 +43,14 @@ std::int64_t FamilyParameter::number() const {
   return value_of;
 }
 
+std::int64_t FamilyParameter::number(std::int64_t least, std::int64_t most) const {
+  const std::int64_t given = number();
+  if (given < least || given > most) {
+    fail(ErrorCode::invalid_argument, "'{}' is {} to {}, not {}", name, least, most, given);
+  }
+  return given;
+}
+
 std::vector<FamilyParameter> family_parameters(std::string_view family) {
   std::vector<FamilyParameter> parameters;
   for (std::size_t at = family.find(kBetweenParameters); at != std::string_view::npos;) {

@@ -27,6 +27,7 @@ struct AskedPart {
   bool only_listed = false;
   std::vector<std::int64_t> listed = {};  // rows, if only these
   RowBits allowed = {};                   // else if not empty, a bit for each row
+  bool by_row = false;                    // rows are told by their numbers, not by their ids
   // If not null, finds those of only_rows, which `flat` would look at one by one.
   std::shared_ptr<const RowFinder> finder = nullptr;
 
@@ -86,6 +87,7 @@ struct FamilyParameter {
   std::string_view value;
 
   std::int64_t number() const;  // throws invalid_argument if it is none
+  std::int64_t number(std::int64_t least, std::int64_t most) const;  // or if it is not within
 };
 
 // Of a text like "mih,tables=16". Throws invalid_argument.

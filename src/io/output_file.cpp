@@ -14,14 +14,6 @@ namespace {
 
 constexpr std::size_t kWriteBuffer = std::size_t{4} << 20;
 
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) {
-    return ".";
-  }
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 // Renaming onto a symbolic link would replace the link, not the file it leads to, which need not be
 // there yet.
 std::string follow_links(std::string path) {
@@ -33,19 +25,6 @@ std::string follow_links(std::string path) {
     path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
   }
   return path;
-}
-
-// A file system that has nothing to sync says EINVAL.
-bool sync(const FileDescriptor& fd) {
-  return retry_interrupted([&] { return ::fsync(fd.get()); }) == 0 || errno == EINVAL;
-}
-
-// The new name is part of the folder: without this it may be gone after a power cut.
-void sync_folder(const std::string& folder) {
-  const FileDescriptor fd = open_file(folder, O_RDONLY | O_DIRECTORY);
-  if (fd.get() < 0 || !sync(fd)) {
-    fail_errno(folder, "flush the folder to disk");
-  }
 }
 
 }  // namespace

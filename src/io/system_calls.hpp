@@ -53,4 +53,25 @@ inline FileDescriptor open_file(const std::string& path, int flags, mode_t mode 
       retry_interrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); }));
 }
 
+inline std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) {
+    return ".";
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// A file system that has nothing to sync says EINVAL.
+inline bool sync(const FileDescriptor& fd) {
+  return retry_interrupted([&] { return ::fsync(fd.get()); }) == 0 || errno == EINVAL;
+}
+
+// The new name is part of the folder: without this it may be gone after a power cut.
+inline void sync_folder(const std::string& folder) {
+  const FileDescriptor fd = open_file(folder, O_RDONLY | O_DIRECTORY);
+  if (fd.get() < 0 || !sync(fd)) {
+    fail_errno(folder, "flush the folder to disk");
+  }
+}
+
 }  // namespace nearfield

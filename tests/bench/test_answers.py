@@ -3,7 +3,14 @@ import unittest
 
 import numpy as np
 
-from referee.answers import Correctness, Truth, judge_matches, judge_nearest, judge_ranges
+from referee.answers import (
+    Correctness,
+    Truth,
+    judge_codes,
+    judge_matches,
+    judge_nearest,
+    judge_ranges,
+)
 from sets.definition import differing_bits, nearest, squared_distances
 
 # Distances of query 0 to the rows: rows 1 and 2 are at the same distance, row 4 almost.
@@ -100,6 +107,18 @@ class Matches(unittest.TestCase):
         self.assertEqual(verdict.correctness, Correctness(1 / 2, 1 / 3))
         nothing = judge_matches(np.arange(0), np.arange(0), self.truth)
         self.assertEqual(nothing.correctness, Correctness(0, 0))
+
+
+class Codes(unittest.TestCase):
+    def test_are_worth_the_mean_of_squared_errors(self) -> None:
+        vectors = np.array([[250, 1], [3, 4]], dtype=np.uint8)
+        decoded = np.array([[252, 1], [3, 0]], dtype=np.float32)
+        self.assertEqual(judge_codes(decoded, vectors).error, (10.0, 1.96 * 6 / 2 ** 0.5))
+        self.assertFalse(judge_codes(decoded, vectors).refuses(approximate=False))
+
+    def test_of_some_vectors_only_are_an_error(self) -> None:
+        with self.assertRaisesRegex(ValueError, "expected .2, 2. values"):
+            judge_codes(np.zeros((1, 2)), np.zeros((2, 2)))
 
 
 class Definition(unittest.TestCase):

@@ -100,8 +100,9 @@ class InThisProcess:
         pass
 
 
-def outcome_of(ways: list[str], held_to: str = "") -> Outcome:
-    group = Group("points", (Question(k=3),), tuple(ways), ("rough/way",), queries=(4, 4))
+def outcome_of(ways: list[str], held_to: str = "", approximate: tuple[str, ...] = ("rough/way",)
+               ) -> Outcome:
+    group = Group("points", (Question(k=3),), tuple(ways), approximate, queries=(4, 4))
     random = np.random.RandomState(1)
     with (tempfile.TemporaryDirectory() as name, mock.patch("peers.load", WAYS.get),
           mock.patch.object(measure, "Process", InThisProcess),
@@ -194,6 +195,16 @@ class Referee(unittest.TestCase):
         found = headline([row], Target("limit/way", (), {row.label: {}}))
         self.assertTrue(math.isnan(found.ratio_peer))
         self.assertFalse(math.isnan(found.ratio_limit))
+
+    def test_where_nearfield_is_approximate_its_peers_are(self) -> None:
+        with mock.patch.dict(WAYS, {NEARFIELD: Wrong}):
+            row = outcome_of(["right/way", "limit/way"],
+                             approximate=(NEARFIELD, "right/way")).rows[0]
+        assert row.ours.verdict
+        self.assertGreater(row.ours.verdict.mismatches, 0)
+        found = headline([row], Target("limit/way", (), {row.label: {}}))
+        self.assertEqual(found.mismatches, 0)
+        self.assertFalse(math.isnan(found.ratio_peer))
 
     def test_the_report_has_a_line_for_everybody(self) -> None:
         outcome = outcome_of(["right/way", "wrong/way", "missing/way", "limit/way"])

@@ -14,6 +14,8 @@ import tempfile
 import unittest
 
 NEARFIELD = os.environ["NEARFIELD"]
+# Of 3 codebooks of 4 bits, 2 bytes a code, for 5 columns.
+QUANTIZER = pathlib.Path(__file__).parents[1] / "fuzz" / "corpus" / "quantizer_file" / "lsq"
 
 
 def write_bin(path, rows, code):

@@ -50,6 +50,18 @@ class Indexes(CommandLine):
         self.run_badly("build", "--vectors", "b.fbin", "--recall", "0.7", "--output", "c.nf",
                        code=1, says=["finds all there is"])
 
+    def test_an_index_finds_by_codes(self):
+        rows = [[(31 * i * (j + 3)) % 97 / 9 for j in range(3)] for i in range(3000)]
+        write_bin(self.path("many.fbin"), rows, "f")
+        family = "coded,kind=lsq,codebooks=2,bits=4,iterations=3,rounds=2,train=1000,rerank=3000"
+        self.run_well("build", "--vectors", "many.fbin", "--family", family, "--output", "b.nf")
+        self.assertEqual(json.loads(self.run_well("info", "b.nf", "--json").stdout)["family"],
+                         family)
+        self.run_well("verify", "b.nf")
+        self.assertEqual(self.ids_found(), self.knn("many.fbin"))  # all are verified
+        self.run_badly("build", "--vectors", "b.fbin", "--family", "coded,bits=6", "--output",
+                       "c.nf", code=1, says=["bits is 6", "4 or 8"])
+
     def test_ids_stay(self):
         rows = len(self.BASE)
         self.build()

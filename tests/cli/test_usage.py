@@ -5,14 +5,14 @@ import shlex
 import subprocess
 import unittest
 
-from support import NEARFIELD, CommandLine, write_bin
+from support import NEARFIELD, QUANTIZER, CommandLine, write_bin
 
 SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "match", "groundtruth"]
 VALUES = ["select", "pairwise"]
 GROUPS = ["dedup"]
 INDEXES = ["build", "add", "remove", "search", "verify", "compact"]
-COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *GROUPS, *VALUES, *INDEXES, "metric",
-                                "eval", "plan", "devices", "tune", "completion"]]
+COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *GROUPS, *VALUES, "encode", *INDEXES,
+                                "metric", "eval", "plan", "devices", "tune", "completion"]]
 COMMANDS += [["plan", name] for name in SEARCHES]
 COMMANDS += [["metric", name] for name in ("search", "pairs", "check")]
 COMMANDS += [["completion", shell] for shell in ("bash", "zsh", "fish")]
@@ -24,6 +24,8 @@ class Help(CommandLine):
         super().setUp()
         self.path("words.txt").write_text("near\nfield\nfar\n")
         self.path("typed.txt").write_text("neer\n")
+        self.path("q.safetensors").write_bytes(QUANTIZER.read_bytes())
+        write_bin(self.path("v.fbin"), [[1, 2, 3, 4, 5]], "f")
 
     def test_version(self):
         version = pathlib.Path(__file__).parents[2].joinpath("VERSION").read_text().strip()
@@ -54,7 +56,8 @@ class Help(CommandLine):
                         "130 cancel":
                     self.assertIn(code, example[2])
         for name in "b.f16bin", "ids.ibin", "d.fbin", "graph.csv", "ids.npy", "offsets.npy", \
-                "pairs.csv", "matches.csv", "truth.bin", "groups.csv", "largest.csv", "table.npy":
+                "pairs.csv", "matches.csv", "truth.bin", "groups.csv", "largest.csv", "table.npy", \
+                "codes.u8bin":
             self.assertTrue(self.path(name).exists(), name)
 
     def test_names_the_metrics(self):

@@ -245,6 +245,10 @@ void expect_agreement() {
       // Every bucket is probed, so that nothing is missed.
       {"lsh,bits=3,tables=2,probes=8", DType::u8, 6, Metric::sqeuclidean},
       {"lsh,hash=sign,bits=2,probes=4,match=sort", DType::f32, 5, Metric::cosine},
+      // A codebook for each column, with a codeword for each value: nothing is lost.
+      {"coded,codebooks=6,train=300,rerank=0", DType::u8, 6, Metric::sqeuclidean},
+      {"coded,codebooks=5,bits=4,train=100,rerank=0", DType::f32, 5, Metric::inner_product},
+      {"coded,kind=opq,codebooks=1,bits=4,train=100,rerank=2000", DType::f64, 1, Metric::euclidean},
   };
   std::uint64_t seed = 1;
   for (const IndexSpec& spec : specs) {

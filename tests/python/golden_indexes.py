@@ -16,6 +16,7 @@ from definition import Array
 FOLDER = Path(__file__).parent / "golden"
 REMOVED = 40  # a row
 NEXT_ID = 9001
+ADDITIVE = "coded,kind=lsq,codebooks=3,bits=4,iterations=3,rounds=2"
 SORTED = "lsh,hash=sign,bits=2,tables=1,match=sort"
 
 
@@ -90,6 +91,9 @@ ALL = [
     # Every bucket is probed, so that the answers are those of the definition.
     Golden("uint8", "sqeuclidean", family="lsh,bits=3,tables=2,probes=8", count=2100),
     Golden("float32", "cosine", family=f"{SORTED},probes=4", count=2100),
+    # A codeword for each value, so that nothing is lost; and all that is lost, verified.
+    Golden("uint8", "sqeuclidean", family="coded,codebooks=9,train=256,rerank=0", count=300),
+    Golden("float32", "euclidean", family=f"{ADDITIVE},train=64,rerank=300", count=300),
 ]
 
 

@@ -28,10 +28,11 @@ class Stretch {
  public:
   // Both ends are multiples of 64, or that of the part.
   Stretch(const AskedPart& part, Range range, SharedPacked packed)
-      : packed_(std::move(packed)),
-        finder_(part.finder.get()),
-        ids_(part.view.ids().subspan(static_cast<std::size_t>(range.begin),
-                                     static_cast<std::size_t>(range.size()))) {
+      : packed_(std::move(packed)), finder_(part.finder.get()) {
+    if (!part.by_row) {
+      ids_ = part.view.ids().subspan(static_cast<std::size_t>(range.begin),
+                                     static_cast<std::size_t>(range.size()));
+    }
     take_filter(part.filter(), range);
     const PackedBytes* const tiles = part.view.part->tiles();
     if (tiles == nullptr) {

@@ -1,8 +1,6 @@
 // Locality-sensitive hashing: near vectors are likely to have the same hash, and are looked up by
 // it. What is not in a table yet is scanned. Of what is found the nearest are given, which may not
 // be the nearest of all: answers are not exact.
-#include <algorithm>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +9,7 @@
 #include "core/checked.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
+#include "index/divided_parts.hpp"
 #include "index/family.hpp"
 #include "index/lsh/lsh_device.hpp"
 #include "index/lsh/lsh_file.hpp"
@@ -20,15 +19,6 @@
 
 namespace nearfield {
 namespace {
-
-// How much is found hangs on the vectors, and nobody knows it without searching exactly.
-template <class Result>
-Result with_unknown_recall(Result result) {
-  if (!result.exact) {
-    result.stats.plan.expected_recall = std::numeric_limits<double>::quiet_NaN();
-  }
-  return result;
-}
 
 class Lsh final : public Family {
  public:
@@ -65,13 +55,13 @@ class Lsh final : public Family {
                    const Context& context) const override {
     const std::vector<AskedPart> asked = divided(parts);
     return with_unknown_recall(
-        flat_->search(queries, asked, k, within_limit(parts, asked, context)));
+        flat_->search(queries, asked, k, within_limits(parts, asked, context)));
   }
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
                 const Context& context) const override {
     const std::vector<AskedPart> asked = divided(parts);
     return with_unknown_recall(
-        flat_->within(queries, asked, radius, within_limit(parts, asked, context)));
+        flat_->within(queries, asked, radius, within_limits(parts, asked, context)));
   }
 
   void check_search_device(const Context& context) const override {
@@ -106,20 +96,14 @@ class Lsh final : public Family {
     return asked;
   }
 
-  // Less copies of who is asked, with a bit for each row; and on a device, less what it holds.
-  Context within_limit(std::span<const AskedPart> parts, std::span<const AskedPart> asked,
-                       const Context& context) const {
-    Context own = context;
+  // Less copies of who is asked; and on a device, less what it holds.
+  Context within_limits(std::span<const AskedPart> parts, std::span<const AskedPart> asked,
+                        const Context& context) const {
+    Context own = beside_pieces(parts, asked, context);
     if (on_device(context)) {
       own.device_memory_limit = room_beside_lsh(
           runs_of(parts), round_up(row_bytes(spec_.dtype, spec_.cols), std::int64_t{8}), context);
     }
-    if (!own.memory_limit || asked.size() == parts.size()) return own;
-    std::int64_t bytes = 0;
-    for (const AskedPart& part : asked) {
-      bytes += static_cast<std::int64_t>(sizeof(AskedPart) + 8 * part.allowed.size());
-    }
-    own.memory_limit = std::max<std::int64_t>(*own.memory_limit - bytes, 0);
     return own;
   }
 

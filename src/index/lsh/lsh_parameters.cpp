@@ -60,15 +60,6 @@ LshKind kind_of(std::string_view value) {
   fail(ErrorCode::invalid_argument, "lsh has no hash '{}': it has {}", value, known);
 }
 
-std::int64_t number_within(const FamilyParameter& given, std::int64_t least, std::int64_t most) {
-  const std::int64_t number = given.number();
-  if (number < least || number > most) {
-    fail(ErrorCode::invalid_argument, "'{}' of lsh is {} to {}, not {}", given.name, least, most,
-         number);
-  }
-  return number;
-}
-
 bool is_sorted(std::string_view value) {
   if (value != "sort" && value != "table") {
     fail(ErrorCode::invalid_argument, "lsh has no match '{}': it has table and sort", value);
@@ -80,19 +71,19 @@ void take_parameter(const FamilyParameter& given, LshParameters& parameters) {
   if (given.name == "hash") {
     parameters.kind = kind_of(given.value);
   } else if (given.name == "bits") {
-    parameters.bits = number_within(given, 1, kMostLshBits);
+    parameters.bits = given.number(1, kMostLshBits);
   } else if (given.name == "each") {
-    parameters.each = static_cast<int>(number_within(given, 1, 2));
+    parameters.each = static_cast<int>(given.number(1, 2));
   } else if (given.name == "tables") {
-    parameters.tables = number_within(given, 1, kMostLshTables);
+    parameters.tables = given.number(1, kMostLshTables);
   } else if (given.name == "probes") {
-    parameters.probes = number_within(given, 1, kMostLshProbes);
+    parameters.probes = given.number(1, kMostLshProbes);
   } else if (given.name == "width") {
-    parameters.width = number_within(given, 1, 100'000);
+    parameters.width = given.number(1, 100'000);
   } else if (given.name == "match") {
     parameters.sorted = is_sorted(given.value);
   } else if (given.name == "seed") {
-    parameters.seed = static_cast<std::uint64_t>(number_within(given, 0, INT64_MAX));
+    parameters.seed = static_cast<std::uint64_t>(given.number(0, INT64_MAX));
   } else {
     fail(ErrorCode::invalid_argument,
          "lsh has no parameter '{}': it has hash, bits, each, tables, probes, width, match, seed",

@@ -332,7 +332,10 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
         {"mih", DType::bits, Metric::hamming},
         {"ewh", DType::bits, Metric::hamming},
         {"lsh,tables=4", DType::f32, Metric::cosine},
-        {"lsh,tables=2,match=sort,probes=200", DType::u8, Metric::sqeuclidean}}) {
+        {"lsh,tables=2,match=sort,probes=200", DType::u8, Metric::sqeuclidean},
+        {"coded,bits=4,iterations=2,train=3000", DType::f32, Metric::sqeuclidean},
+        {"coded,kind=lsq,codebooks=3,bits=4,iterations=1,rounds=1,train=3000,rerank=0", DType::u8,
+         Metric::euclidean}}) {
     const Matrix vectors = data::make_matrix({data::Kind::uniform, dtype, kRows, 64, 1});
     knn(vectors.view().slice(0, 100), vectors, {.metric = metric}, {.threads = 2});
     for (const bool with_keys : {false, true}) {

@@ -1,0 +1,180 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "code/cpu/code_scan.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "code/code_scan.hpp"
+#include "device/targets.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nearfield::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+
+void scan_codes(const CodeScanJob& job) {
+  const int columns = job.pair_columns + job.byte_columns;
+  for (std::int64_t block = 0; block < job.count; ++block) {
+    const std::uint8_t* const codes = job.blocks + block * columns * kScanRows;
+    std::uint64_t near = 0;
+    for (std::int64_t row = 0; row < kScanRows; ++row) {
+      const std::uint8_t* table = job.tables;
+      int sum = 0;
+      for (int column = 0; column < columns; ++column) {
+        const int code = codes[column * kScanRows + row];
+        if (column < job.pair_columns) {
+          sum += table[code & 15] + table[kPairEntries / 2 + (code >> 4)];
+          table += kPairEntries;
+        } else {
+          sum += table[code];
+          table += kByteEntries;
+        }
+      }
+      near |= static_cast<std::uint64_t>(sum <= job.most) << row;
+    }
+    job.near[block] = near;
+  }
+}
+
+void round_entries_down(const float* values, std::int64_t count, float least, float scale,
+                        std::uint8_t* out) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float entry = (values[i] - least) * scale;
+    const auto most = static_cast<float>(kMostEntry);
+    out[i] = static_cast<std::uint8_t>(entry < most ? entry : most);
+  }
+}
+
+#else
+
+using CodeTag = hn::CappedTag<std::uint8_t, kScanRows>;
+using CodeVector = hn::Vec<CodeTag>;
+constexpr std::int64_t kCodeLanes = static_cast<std::int64_t>(hn::MaxLanes(CodeTag()));
+constexpr std::int64_t kCodeRegisters = kScanRows / kCodeLanes;
+
+// A table of 256 entries, looked up by one register of codes.
+#if HWY_TARGET == HWY_AVX3_DL
+
+// Two lookups of 128 entries each, of which the code's highest bit chooses.
+struct ByteTable {
+  explicit ByteTable(const std::uint8_t* entries)
+      : quarters{_mm512_loadu_si512(entries), _mm512_loadu_si512(entries + 64),
+                 _mm512_loadu_si512(entries + 128), _mm512_loadu_si512(entries + 192)} {}
+  HWY_INLINE CodeVector look_up(CodeVector codes) const {
+    const __m512i lower = _mm512_permutex2var_epi8(quarters[0], codes.raw, quarters[1]);
+    const __m512i upper = _mm512_permutex2var_epi8(quarters[2], codes.raw, quarters[3]);
+    return CodeVector{_mm512_mask_mov_epi8(lower, _mm512_movepi8_mask(codes.raw), upper)};
+  }
+  __m512i quarters[4];
+};
+
+#else
+
+// One by one: 16 lookups of 16 entries and what puts them together take as long.
+struct ByteTable {
+  explicit ByteTable(const std::uint8_t* all) : entries(all) {}
+  HWY_INLINE CodeVector look_up(CodeVector codes) const {
+    HWY_ALIGN std::uint8_t lanes[kCodeLanes];
+    const CodeTag d;
+    hn::Store(codes, d, lanes);
+    for (std::int64_t i = 0; i < kCodeLanes; ++i) lanes[i] = entries[lanes[i]];
+    return hn::Load(d, lanes);
+  }
+  const std::uint8_t* entries;
+};
+
+#endif
+
+// Several blocks at a time: a table is loaded once for them, and their sums do not wait for each
+// other.
+template <int kBlocks>
+HWY_INLINE void scan_some(const CodeScanJob& job, std::int64_t first) {
+  const CodeTag d;
+  const std::int64_t stride = (job.pair_columns + job.byte_columns) * kScanRows;
+  const std::uint8_t* codes = job.blocks + first * stride;
+  const std::uint8_t* tables = job.tables;
+  CodeVector sums[kBlocks][kCodeRegisters];
+  for (auto& block : sums) {
+    for (CodeVector& sum : block) sum = hn::Zero(d);
+  }
+  const CodeVector lower_half = hn::Set(d, 15);
+  for (int column = 0; column < job.pair_columns; ++column) {
+    const CodeVector lower = hn::LoadDup128(d, tables);
+    const CodeVector upper = hn::LoadDup128(d, tables + kPairEntries / 2);
+    for (int b = 0; b < kBlocks; ++b) {
+      for (std::int64_t r = 0; r < kCodeRegisters; ++r) {
+        const CodeVector pair = hn::LoadU(d, codes + b * stride + r * kCodeLanes);
+        const CodeVector of_lower = hn::TableLookupBytes(lower, hn::And(pair, lower_half));
+        const CodeVector of_upper = hn::TableLookupBytes(upper, hn::ShiftRight<4>(pair));
+        sums[b][r] = hn::SaturatedAdd(hn::SaturatedAdd(sums[b][r], of_lower), of_upper);
+      }
+    }
+    codes += kScanRows;
+    tables += kPairEntries;
+  }
+  for (int column = 0; column < job.byte_columns; ++column) {
+    const ByteTable table(tables);
+    for (int b = 0; b < kBlocks; ++b) {
+      for (std::int64_t r = 0; r < kCodeRegisters; ++r) {
+        const CodeVector code = hn::LoadU(d, codes + b * stride + r * kCodeLanes);
+        sums[b][r] = hn::SaturatedAdd(sums[b][r], table.look_up(code));
+      }
+    }
+    codes += kScanRows;
+    tables += kByteEntries;
+  }
+  const CodeVector most = hn::Set(d, job.most);
+  for (int b = 0; b < kBlocks; ++b) {
+    std::uint8_t bits[kScanRows / 8] = {};
+    for (std::int64_t r = 0; r < kCodeRegisters; ++r) {
+      const auto near = hn::Eq(hn::Min(sums[b][r], most), sums[b][r]);
+      hn::StoreMaskBits(d, near, bits + r * kCodeLanes / 8);
+    }
+    __builtin_memcpy(job.near + first + b, bits, sizeof(bits));
+  }
+}
+
+void scan_codes(const CodeScanJob& job) {
+  constexpr int kBlocks = 8 / kCodeRegisters;
+  std::int64_t block = 0;
+  for (; block + kBlocks <= job.count; block += kBlocks) scan_some<kBlocks>(job, block);
+  for (; block < job.count; ++block) scan_some<1>(job, block);
+}
+
+void round_entries_down(const float* values, std::int64_t count, float least, float scale,
+                        std::uint8_t* out) {
+  const hn::CappedTag<float, 16> d;
+  const hn::Rebind<std::int32_t, decltype(d)> integers;
+  const hn::Rebind<std::uint8_t, decltype(d)> entries;
+  const auto most = hn::Set(d, static_cast<float>(kMostEntry));
+  for (std::int64_t i = 0; i < count; i += static_cast<std::int64_t>(hn::MaxLanes(d))) {
+    const auto above = hn::Sub(hn::LoadU(d, values + i), hn::Set(d, least));
+    const auto entry = hn::Min(hn::Mul(above, hn::Set(d, scale)), most);
+    hn::StoreU(hn::DemoteTo(entries, hn::ConvertTo(integers, entry)), entries, out + i);
+  }
+}
+
+#endif
+
+constexpr CodeScanKernels kCodeScan{scan_codes, round_entries_down};
+
+}  // namespace nearfield::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "device/vector_isa.hpp"
+
+namespace nearfield {
+
+const CodeScanKernels& code_scan_kernels(Isa isa) {
+  const Isa vectors = vector_isa(isa);
+#define NEARFIELD_CASE(name, target, bit) \
+  if (vectors == Isa::name) return target::kCodeScan;
+  NEARFIELD_FOR_EACH_TARGET(NEARFIELD_CASE)
+#undef NEARFIELD_CASE
+  return HWY_STATIC_DISPATCH(kCodeScan);
+}
+
+}  // namespace nearfield
+#endif

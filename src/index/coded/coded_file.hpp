@@ -1,0 +1,33 @@
+// The codes of an index as tensors of its file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <nearfield/index.hpp>
+
+#include "core/monitor.hpp"
+#include "index/coded/coded_rows.hpp"
+#include "index/family_data.hpp"
+#include "index/part.hpp"
+
+namespace nearfield {
+
+// Of all rows of a file; null if it has no codes. Codebooks are copied and checked; codes and norms
+// are looked at where they lie, and may be any.
+std::shared_ptr<const CodedRows> open_coded(const TensorFile& file, const IndexSpec& spec,
+                                            const CodedParameters& parameters, std::int64_t rows);
+
+// Throws corrupt_file where they are not what the rows make them.
+void verify_coded(const CodedRows& codes, MatrixView rows, const std::string& path,
+                  const Monitor& monitor);
+
+// Codes that are there are copied, others made. Parts must outlive it.
+std::unique_ptr<FamilyTensors> coded_tensors(std::span<const PartView> parts,
+                                             const SharedCodedTrained& trained,
+                                             const CodedParameters& parameters, int threads,
+                                             const Monitor& monitor);
+
+}  // namespace nearfield

@@ -1,0 +1,132 @@
+// Rows as codes: with what they are coded, and how they lie in memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <nearfield/context.hpp>
+#include <nearfield/matrix.hpp>
+#include <nearfield/quantize.hpp>
+
+#include "code/code_scan.hpp"
+#include "core/aligned_array.hpp"
+#include "filter/filter.hpp"
+#include "index/coded/coded_parameters.hpp"
+#include "index/family_data.hpp"
+
+namespace nearfield {
+
+// What is learned of rows, once for an index.
+struct CodedTrained {
+  Quantizer quantizer;
+  // Of norms that are kept, 256 that rise: where the bucket of each byte begins, or, of
+  // CodedNorms::byte, what it stands for.
+  std::vector<float> norm_levels;
+  std::vector<double> word_norms;  // squared, of each codeword
+
+  CodedTrained(Quantizer trained, std::vector<float> levels);
+  std::int64_t bytes() const;
+};
+
+using SharedCodedTrained = std::shared_ptr<const CodedTrained>;
+
+// On as many rows as the parameters say, evenly taken; null if too few of these are finite.
+SharedCodedTrained train_coded(MatrixView rows, const CodedParameters& parameters,
+                               const Context& context);
+
+// Codes of some rows, in blocks as code_scan.hpp reads them, and their norms if these are exact.
+class CodeBlocks {
+ public:
+  CodeBlocks(const CodedParameters& parameters, std::int64_t capacity);
+  static std::int64_t bytes_for(const CodedParameters& parameters, std::int64_t capacity);
+
+  // Codes rows to places from `at` on. Codes of rows with a NaN or an infinity mean nothing.
+  void encode(MatrixView rows, std::int64_t at, const CodedTrained& trained,
+              const Context& context);
+  // The same of `count` rows that are coded already.
+  void copy(const std::uint8_t* blocks, const float* norms, std::int64_t first, std::int64_t count,
+            std::int64_t at);
+
+  const std::uint8_t* blocks() const { return blocks_.data(); }
+  const float* norms() const { return norms_.data(); }
+  std::int64_t block_bytes() const { return capacity_ * columns_; }
+  // Of norms that are exact, the smallest.
+  float least_norm() const { return least_norm_; }
+
+ private:
+  void put_norm(std::int64_t row, float norm);
+  std::uint8_t& code(std::int64_t row, std::int64_t column) {
+    return blocks_[(row / kScanRows * columns_ + column) * kScanRows + row % kScanRows];
+  }
+
+  std::int64_t columns_;
+  CodedNorms kept_norms_;
+  std::int64_t capacity_;
+  AlignedArray<std::uint8_t> blocks_;
+  AlignedArray<float> norms_;
+  float least_norm_ = std::numeric_limits<float>::infinity();
+};
+
+// The first rows of a part.
+class CodedRows final : public FamilyData {
+ public:
+  // As long as each can be copied for every row that comes.
+  static constexpr std::int64_t kChunkRows = 1 << 14;
+
+  struct Chunk {
+    std::shared_ptr<const CodeBlocks> own;  // null if it lies in a file
+    const std::uint8_t* blocks;
+    const float* norms;
+    float least_norm;
+  };
+
+  // All chunks but the last have `chunk_rows`.
+  CodedRows(SharedCodedTrained trained, const CodedParameters& parameters, std::int64_t rows,
+            std::int64_t chunk_rows, std::vector<Chunk> chunks);
+
+  std::int64_t bytes() const override;
+  std::int64_t rows() const { return rows_; }
+  const CodedParameters& parameters() const { return parameters_; }
+  const CodedTrained& trained() const { return *trained_; }
+  const SharedCodedTrained& shared_trained() const { return trained_; }
+
+  // What a norm of each byte is at least.
+  std::span<const float> norm_floors() const { return norm_floors_; }
+
+  // Calls use(chunk, its first row, range in it) for what of the rows is in each.
+  template <class Use>
+  void for_each_chunk(std::int64_t begin, std::int64_t end, const Use& use) const {
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t chunk = row / chunk_rows_;
+      const std::int64_t first = chunk * chunk_rows_;
+      const std::int64_t stop = std::min(end, first + chunk_rows_);
+      use(chunks_[static_cast<std::size_t>(chunk)], first, Range{row - first, stop - first});
+      row = stop;
+    }
+  }
+
+  // These and the rows behind them.
+  static std::shared_ptr<const CodedRows> grown(const std::shared_ptr<const CodedRows>& before,
+                                                MatrixView rows, const SharedCodedTrained& trained,
+                                                const CodedParameters& parameters,
+                                                const Context& context);
+  // What that takes.
+  static std::int64_t bytes_to_grow(std::int64_t rows_before, std::int64_t rows,
+                                    const CodedParameters& parameters);
+
+ private:
+  SharedCodedTrained trained_;
+  CodedParameters parameters_;
+  std::int64_t rows_;
+  std::int64_t chunk_rows_;
+  std::vector<Chunk> chunks_;
+  std::vector<float> norm_floors_;
+};
+
+}  // namespace nearfield

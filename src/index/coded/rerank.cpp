@@ -1,0 +1,144 @@
+#include "index/coded/rerank.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "index/coded/chosen_rows.hpp"
+#include "index/stages.hpp"
+
+namespace nearfield {
+namespace {
+
+// Of equal keys, those that came first: pieces and rows keep that order when an index is copied,
+// saved or compacted.
+struct NearCode {
+  double key;
+  std::uint32_t piece;
+  std::uint32_t row;
+
+  friend auto operator<=>(const NearCode&, const NearCode&) = default;
+};
+
+class Reranking {
+ public:
+  Reranking(const Family& flat, MatrixView queries, std::span<const AskedPart> pieces,
+            std::int64_t chosen, const Context& context)
+      : flat_(flat),
+        queries_(queries),
+        pieces_(pieces),
+        chosen_(std::min(chosen, coded_rows())),
+        stages_(context, pairs_of_both()),
+        near_(static_cast<std::size_t>(queries.rows())) {
+    stages_.context() = with_less_memory(stages_.context(), bytes());
+  }
+
+  Neighbors run(std::int64_t k, const Context& context) {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (pieces_[i].finder != nullptr) look_at_codes(i);
+    }
+    Neighbors result = flat_.search(queries_, to_verify(), k, stages_.context());
+    take_stats(result.stats);
+    stages_.finish(context);
+    return result;
+  }
+
+ private:
+  static std::int64_t rows_of(const AskedPart& piece) {
+    return piece.only_rows ? piece.only_rows->size() : piece.view.count;
+  }
+  std::int64_t coded_rows() const {
+    std::int64_t rows = 0;
+    for (const AskedPart& piece : pieces_) rows += piece.finder != nullptr ? rows_of(piece) : 0;
+    return rows;
+  }
+  std::int64_t pairs_of_both() const {
+    std::int64_t rows = coded_rows();
+    for (const AskedPart& piece : pieces_) rows += rows_of(piece);
+    return queries_.rows() * rows;
+  }
+  // What is near, of two pieces before it is cut; what is chosen of it, by pieces; and copies of
+  // these.
+  std::int64_t bytes() const {
+    const std::int64_t near = 3 * static_cast<std::int64_t>(sizeof(NearCode));
+    const std::int64_t listed = 3 * static_cast<std::int64_t>(sizeof(std::uint32_t));
+    constexpr std::int64_t kOfAPiece = 3 * sizeof(std::size_t);
+    std::int64_t copies = 0;
+    for (const AskedPart& piece : pieces_) {
+      copies += static_cast<std::int64_t>(sizeof(AskedPart) + 2 * 8 * piece.allowed.size() +
+                                          2 * 8 * piece.listed.size());
+    }
+    return copies + queries_.rows() * (chosen_ * (near + listed) + std::ssize(pieces_) * kOfAPiece +
+                                       static_cast<std::int64_t>(sizeof(std::vector<NearCode>)));
+  }
+
+  void look_at_codes(std::size_t i) {
+    AskedPart piece = pieces_[i];
+    piece.by_row = true;
+    const std::int64_t most = std::min(chosen_, rows_of(piece));
+    const Neighbors found = flat_.search(queries_, {&piece, 1}, most, stages_.context());
+    for (std::int64_t query = 0; query < queries_.rows(); ++query) {
+      std::vector<NearCode>& near = near_[static_cast<std::size_t>(query)];
+      const auto count = static_cast<std::size_t>(found.counts[static_cast<std::size_t>(query)]);
+      for (std::size_t j = 0; j < count; ++j) {
+        near.push_back({found.keys_of(query)[j], static_cast<std::uint32_t>(i),
+                        static_cast<std::uint32_t>(found.ids_of(query)[j])});
+      }
+      if (std::ssize(near) <= chosen_) continue;
+      std::ranges::nth_element(near, near.begin() + chosen_);
+      near.resize(static_cast<std::size_t>(chosen_));
+    }
+    stages_.end_stage(queries_.rows() * rows_of(piece));
+    if (found.stats.plan.pairs >= by_codes_.plan.pairs) by_codes_.plan = found.stats.plan;
+    by_codes_.pairs_considered += queries_.rows() * rows_of(piece);
+    by_codes_.seconds += found.stats.seconds;
+  }
+
+  // The pieces again, with the rows that were chosen of them.
+  std::vector<AskedPart> to_verify() {
+    std::vector<AskedPart> asked(pieces_.begin(), pieces_.end());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (asked[i].finder == nullptr) continue;
+      ChosenRows chosen;
+      for (const std::vector<NearCode>& near : near_) {
+        std::vector<std::uint32_t> rows;
+        for (const NearCode& code : near) {
+          if (code.piece == i) rows.push_back(code.row);
+        }
+        chosen.add(std::move(rows));
+      }
+      asked[i].finder = std::make_shared<ChosenFinder>(std::move(chosen), rows_of(asked[i]));
+    }
+    return asked;
+  }
+
+  // What ran is what looked at the codes.
+  void take_stats(Stats& stats) const {
+    if (by_codes_.pairs_considered == 0) return;
+    stats.plan = by_codes_.plan;
+    stats.plan.note =
+        fmt::format("of each query the nearest {} by their codes were verified", chosen_);
+    stats.pairs_considered += by_codes_.pairs_considered;
+    stats.seconds += by_codes_.seconds;
+  }
+
+  const Family& flat_;
+  MatrixView queries_;
+  std::span<const AskedPart> pieces_;
+  std::int64_t chosen_;
+  Stages stages_;
+  std::vector<std::vector<NearCode>> near_;
+  Stats by_codes_;
+};
+
+}  // namespace
+
+Neighbors search_reranked(const Family& flat, MatrixView queries, std::span<const AskedPart> pieces,
+                          std::int64_t chosen, std::int64_t k, const Context& context) {
+  return Reranking(flat, queries, pieces, chosen, context).run(k, context);
+}
+
+}  // namespace nearfield
