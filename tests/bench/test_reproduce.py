@@ -296,7 +296,8 @@ class Report(unittest.TestCase):
         devices = {"knn-gpu": "Tesla V100 SXM2 32 GB, CUDA 12.0",
                    "gemm-sift": "GeForce RTX 3060 12 GB",
                    "lsh-sift": "GeForce RTX 3060 12 GB",
-                   "kvp": "Core i7-920 with Radeon HD 5870"}
+                   "kvp": "Core i7-920 with Radeon HD 5870",
+                   "ewh": "Tesla K20m and 2 x Xeon E5-2670"}
         for name, thesis in command.THESES.items():
             outcome = recorded_outcome(name)
             for number, figure in thesis.figures.items():
