@@ -111,7 +111,8 @@ std::int64_t encode_file(const Quantizer& quantizer, const RowSource& rows, cons
                    kBlockOfRows * quantizer.code_bytes(), identity_of(quantizer, rows));
   const std::int64_t resumed = std::min(file.blocks() * kBlockOfRows, rows.rows());
   const std::int64_t buffer_bytes =
-      rows.in_memory() ? 0 : kBlockOfRows * row_bytes(rows.dtype(), rows.cols());
+      rows.in_memory() ? 0
+                       : std::min(kBlockOfRows, rows.rows()) * row_bytes(rows.dtype(), rows.cols());
   Matrix buffer;
   for (std::int64_t first = resumed; first < rows.rows(); first += kBlockOfRows) {
     const std::int64_t count = std::min(kBlockOfRows, rows.rows() - first);

@@ -42,6 +42,9 @@ class Family {
  public:
   virtual ~Family() = default;
 
+  // Throws invalid_argument for rows that it cannot take, before any of them is added.
+  virtual void check_rows(MatrixView /*rows*/) const {}
+
   // What it keeps of a part, beside its rows; null if nothing. `before` is what it has kept of the
   // first of them. Throws what its monitor throws.
   virtual SharedFamilyData keep(MatrixView /*rows*/, const SharedFamilyData& /*before*/,

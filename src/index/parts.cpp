@@ -254,6 +254,7 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
     fail(ErrorCode::invalid_argument, "at most {} vectors are added at a time, got {}",
          kMostPartRows, rows.count());
   }
+  family_->check_rows(rows.vectors);
   const Monitor monitor(context, rows.count());
   const Growth growth = growth_within(rows, context);
   Appended appended = new_place(growth, rows, monitor);

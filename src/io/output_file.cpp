@@ -2,10 +2,9 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "io/system_calls.hpp"
 
@@ -13,19 +12,6 @@ namespace nearfield {
 namespace {
 
 constexpr std::size_t kWriteBuffer = std::size_t{4} << 20;
-
-// Renaming onto a symbolic link would replace the link, not the file it leads to, which need not be
-// there yet.
-std::string follow_links(std::string path) {
-  constexpr int kMostLinks = 40;  // as Linux
-  for (int links = 0; links < kMostLinks; ++links) {
-    std::error_code error;
-    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
-    if (error) break;
-    path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
-  }
-  return path;
-}
 
 }  // namespace
 
@@ -55,18 +41,7 @@ OutputFile::OutputFile(std::string path, CancelToken cancel)
 }
 
 void OutputFile::open_temporary() {
-  struct stat old {};
-  const bool replaces = ::stat(target_.c_str(), &old) == 0;
-  if (!replaces && errno != ENOENT) {
-    fail_errno(path_, "write");
-  }
-  if (replaces && S_ISDIR(old.st_mode)) {
-    fail(ErrorCode::io, "{}: is a folder, not a file", path_);
-  }
-  // Renaming asks only the folder; a file made read-only is meant to stay.
-  if (replaces && ::access(target_.c_str(), W_OK) != 0) {
-    fail_errno(path_, "replace the file");
-  }
+  const std::optional<mode_t> old = mode_of_replaced(target_, path_);
 
   // Not the target's name with an ending: that may be too long. A name left behind by a process
   // that was killed, or taken by another machine on the same disk, is skipped.
@@ -81,9 +56,9 @@ void OutputFile::open_temporary() {
     fail_errno(path_, "create a file in folder '{}'", folder);
   }
   temporary_ = std::move(name);
-  if (replaces) {
+  if (old) {
     // The permissions of the old file; keeping them is a courtesy, losing them no error.
-    [[maybe_unused]] const int ignored = ::fchmod(fd_->get(), old.st_mode & 0777);
+    [[maybe_unused]] const int ignored = ::fchmod(fd_->get(), *old);
   }
 }
 
@@ -114,13 +89,7 @@ void OutputFile::write_through(std::span<const std::byte> bytes) {
     if (cancel_.cancelled()) {
       fail(ErrorCode::cancelled, "{}: cancelled while it was written", path_);
     }
-    const auto part = bytes.first(std::min(bytes.size(), kMostBytesPerCall));
-    const auto put =
-        retry_interrupted([&] { return ::write(fd_->get(), part.data(), part.size()); });
-    if (put <= 0) {
-      fail_errno(path_, "write {} bytes", part.size());
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    bytes = bytes.subspan(write_some(*fd_, bytes, path_));
   }
 }
 

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -59,6 +64,41 @@ inline std::string folder_of(const std::string& path) {
     return ".";
   }
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Renaming onto a symbolic link would replace the link, not the file it leads to, which need not be
+// there yet.
+inline std::string follow_links(std::string path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  for (int links = 0; links < kMostLinks; ++links) {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
+  }
+  return path;
+}
+
+// Of a file that is to be replaced: its permissions, or nothing if there is none. `named`: by whom.
+inline std::optional<mode_t> mode_of_replaced(const std::string& target, const std::string& named) {
+  struct stat old {};
+  if (::stat(target.c_str(), &old) != 0) {
+    if (errno != ENOENT) fail_errno(named, "write");
+    return std::nullopt;
+  }
+  if (S_ISDIR(old.st_mode)) fail(ErrorCode::io, "{}: is a folder, not a file", named);
+  // Renaming asks only the folder; a file made read-only is meant to stay.
+  if (::access(target.c_str(), W_OK) != 0) fail_errno(named, "replace the file");
+  return old.st_mode & 0777;
+}
+
+// Some of the bytes, at least one: how many.
+inline std::size_t write_some(const FileDescriptor& fd, std::span<const std::byte> bytes,
+                              const std::string& named) {
+  const std::size_t count = std::min(bytes.size(), kMostBytesPerCall);
+  const auto put = retry_interrupted([&] { return ::write(fd.get(), bytes.data(), count); });
+  if (put <= 0) fail_errno(named, "write {} bytes", count);
+  return static_cast<std::size_t>(put);
 }
 
 // A file system that has nothing to sync says EINVAL.

@@ -82,6 +82,7 @@ class EditsOfOne {
   }
 
   void run_kernel(std::span<double> out) {
+    if (texts_.count() == 0) return;  // perhaps of a query that is too long for it
     kernels_.distances({symbols_, texts_, limit_, distances_.data()});
     for (std::size_t i = 0; i < static_cast<std::size_t>(texts_.count()); ++i) {
       out[numbers_[i]] = static_cast<double>(distances_[i]);

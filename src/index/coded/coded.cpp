@@ -26,6 +26,9 @@ class Coded final : public Family {
   explicit Coded(const IndexSpec& spec)
       : spec_(spec), parameters_(parse_coded(spec)), flat_(make_flat(flat_spec(spec))) {}
 
+  // Also before there are codebooks: the rows that come then would be refused for it.
+  void check_rows(MatrixView rows) const override { check_coded_values(rows); }
+
   SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
                         const Context& context) const override {
     const SharedCodedTrained trained = trained_on(rows, context);

@@ -103,6 +103,22 @@ Matrix training_sample(MatrixView rows, std::int64_t most) {
 
 }  // namespace
 
+void check_coded_values(MatrixView rows) {
+  std::vector<double> values(static_cast<std::size_t>(rows.cols()));
+  const auto too_large = [](double value) { return std::abs(value) > kMostOfAValue; };
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    if (!row_is_finite(rows.dtype(), rows.row(row), rows.cols())) continue;  // never found
+    decode_row(rows.dtype(), rows.row(row), rows.cols(), values.data());
+    if (const auto found = std::ranges::find_if(values, too_large); found != values.end()) {
+      fail(ErrorCode::invalid_argument,
+           "vector {} of those to add has the value {:g}, and codes hold none beyond {:g}: scale "
+           "the "
+           "vectors, or use flat",
+           row, *found, kMostOfAValue);
+    }
+  }
+}
+
 CodedTrained::CodedTrained(Quantizer trained, std::vector<float> levels)
     : quantizer(std::move(trained)),
       norm_levels(std::move(levels)),

@@ -36,6 +36,9 @@ struct CodedTrained {
 
 using SharedCodedTrained = std::shared_ptr<const CodedTrained>;
 
+// Throws invalid_argument if a row whose values are finite has one that is too large for a code.
+void check_coded_values(MatrixView rows);
+
 // On as many rows as the parameters say, evenly taken; null if too few of these are finite.
 SharedCodedTrained train_coded(MatrixView rows, const CodedParameters& parameters,
                                const Context& context);

@@ -361,7 +361,10 @@ TEST(Coded, SaysWhatItDoesNotTake) {
   index.add(rows);
   Matrix large = gaussian(DType::f64, 2, 3, 13);
   reinterpret_cast<double*>(large.row(1))[2] = 2e15;
-  expect_error([&] { index.add(large); }, ErrorCode::invalid_argument, {"1e+15", "use flat"});
+  expect_error([&] { index.add(large); }, ErrorCode::invalid_argument,
+               {"vector 1", "2e+15", "1e+15", "use flat"});
+  Index without_codes(coded_spec("coded,bits=4,train=100", DType::f64, 3));
+  expect_error([&] { without_codes.add(large); }, ErrorCode::invalid_argument, {"vector 1"});
   EXPECT_EQ(index.size(), 200);
   expect_error([&] { index.search(large, {.k = 1}); }, ErrorCode::invalid_argument,
                {"query 1", "1e+15"});
