@@ -45,11 +45,20 @@ struct LshDeviceRows {
   DeviceBuckets buckets;
 };
 
+// Of a block of this run: a list counts its pairs in 32 bits, which 64 queries and more than 67
+// million rows could exceed.
+std::int64_t block_queries(const LshRun& run) {
+  return std::clamp<std::int64_t>(std::numeric_limits<std::uint32_t>::max() / run.rows.size(), 1,
+                                  kBlockQueries);
+}
+std::int64_t block_mark_bytes(const LshRun& run) {
+  return block_queries(run) * DeviceBuckets::mark_bytes(run.rows.size());
+}
+
 // Of the device, while a run is searched; and for each query of a batch more, which may be of a
 // wider type than rows.
 std::int64_t searching_bytes(const LshRun& run) {
-  return kBlockQueries * DeviceBuckets::mark_bytes(run.rows.size()) +
-         kMostPairs * PairList::kPairBytes +
+  return block_mark_bytes(run) + kMostPairs * PairList::kPairBytes +
          kProjectedQueries * run.functions.directions.rows() *
              static_cast<std::int64_t>(sizeof(double));
 }
@@ -65,17 +74,17 @@ std::int64_t limit_of(const gpu::Opened& opened, const Context& context) {
 // A search's own: a batch of queries, and what is found of some of them.
 class LshDeviceSearch {
  public:
-  LshDeviceSearch(gpu::Device& device, const LshRun& run, std::int64_t probes, MetricSpec metric,
-                  DType queries, Isa isa)
-      : device_(device),
-        queue_(device.make_queue(0)),
+  LshDeviceSearch(const LshRun& run, std::int64_t probes, MetricSpec metric, DType queries,
+                  const Context& context)
+      : device_(gpu::open_device(context.device).device),
         run_(run),
         probes_(probes),
         metric_(metric),
         query_type_(queries),
-        isa_(isa),
+        isa_(isa_of(context)),
         keys_(metric, run.functions.directions.cols()),
-        products_(Metric::inner_product, run.functions.directions.cols()) {}
+        products_(Metric::inner_product, run.functions.directions.cols()),
+        queue_(device_.make_queue(context.stream)) {}
 
   void take_rows(MatrixView rows) {
     if (kept_ != nullptr) return;
@@ -85,7 +94,7 @@ class LshDeviceSearch {
       return std::make_shared<const LshDeviceRows>(device_, *queue_, run_, rows);
     });
     list_.emplace(device_, kMostPairs);
-    marks_ = device_.allocate(kBlockQueries * DeviceBuckets::mark_bytes(run_.rows.size()));
+    marks_ = device_.allocate(block_mark_bytes(run_));
     wrong_ = device_.allocate(sizeof(std::uint32_t));
   }
 
@@ -111,9 +120,9 @@ class LshDeviceSearch {
     for (;;) {
       const std::uint32_t listed = list(queries, rows);
       if (listed <= list_->most) {
-        keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
-                       {kept_->rows, row_type_, rows.begin, rows.size()}, *list_);
-        read(listed, places, keys);
+        make_room(places, listed);
+        make_room(keys, listed);
+        if (listed > 0) read_keyed(queries, rows, places, keys);
         return rows.size();
       }
       // Where they are spread evenly, a tenth less than fit.
@@ -196,20 +205,19 @@ class LshDeviceSearch {
     return listed;
   }
 
-  void read(std::uint32_t count, std::vector<std::uint64_t>& places,
-            std::vector<double>& keys) const {
-    make_room(places, count);
-    make_room(keys, count);
-    if (count == 0) return;
-    const std::int64_t bytes = std::int64_t{8} * count;
+  // What is listed, as much as there is room for.
+  void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
+                  std::span<double> keys) const {
     const gpu::WaitAtEnd wait(*queue_);
+    keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
+                   {kept_->rows, row_type_, rows.begin, rows.size()}, *list_);
+    const auto bytes = static_cast<std::int64_t>(places.size_bytes());
     queue_->read(*list_->places, places.data(), {1, bytes, bytes, bytes});
     queue_->read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
     queue_->wait();
   }
 
   gpu::Device& device_;
-  std::unique_ptr<gpu::Queue> queue_;
   const LshRun& run_;
   std::int64_t probes_;
   MetricSpec metric_;
@@ -225,6 +233,8 @@ class LshDeviceSearch {
   std::unique_ptr<gpu::Buffer> marks_;
   std::unique_ptr<gpu::Buffer> wrong_;
   std::vector<bool> finite_;  // of the queries
+  // The last: what it still has to do reads and writes the others.
+  std::unique_ptr<gpu::Queue> queue_;
 };
 
 // Asked by one thread.
@@ -275,9 +285,9 @@ class LshDeviceFilter final : public Filter {
 
 class LshDeviceFilterMaker final : public FilterMaker {
  public:
-  LshDeviceFilterMaker(gpu::Device& device, const LshRun& run, std::int64_t probes,
-                       MetricSpec metric, DType queries, Isa isa)
-      : search_(device, run, probes, metric, queries, isa),
+  LshDeviceFilterMaker(const LshRun& run, std::int64_t probes, MetricSpec metric, DType queries,
+                       const Context& context)
+      : search_(run, probes, metric, queries, context),
         filter_(search_, lsh_filter_name(run, probes) + ", on the device") {}
 
   void take_queries(const Piece& queries, const Piece& rows, int /*threads*/,
@@ -344,9 +354,9 @@ void LshDevice::add_to(SearchShape& shape) const {
          searching + query, opened.id, limit);
   }
   shape.most_batch = (limit - searching) / query;
-  shape.tiles = TileShape{.most_queries = kBlockQueries,
+  shape.tiles = TileShape{.most_queries = block_queries(run_),
                           .most_rows = rows,
-                          .most_pairs = kBlockQueries * rows,
+                          .most_pairs = block_queries(run_) * rows,
                           .most_listed = kMostPairs,
                           .listed_bytes = kFoundHostBytes,
                           .first_rows = rows,
@@ -360,8 +370,7 @@ void LshDevice::add_to(SearchShape& shape) const {
 }
 
 std::unique_ptr<FilterMaker> LshDevice::make(MetricSpec metric, DType queries) const {
-  return std::make_unique<LshDeviceFilterMaker>(gpu::open_device(context_.device).device, run_,
-                                                probes_, metric, queries, isa_of(context_));
+  return std::make_unique<LshDeviceFilterMaker>(run_, probes_, metric, queries, context_);
 }
 
 }  // namespace nearfield
