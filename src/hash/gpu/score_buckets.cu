@@ -11,7 +11,7 @@ constexpr u32 kPieceWords = 3;
 
 }  // namespace nearfield::device
 
-// A block adds a piece. Rows are those from `first` on; of one that there is not, `wrong` is told.
+// A block adds a piece. Rows are those from `first` on; others are counted in `wrong`.
 NEARFIELD_KERNEL add_weights(NEARFIELD_GLOBAL const nearfield::u32* lists,
                              NEARFIELD_GLOBAL const nearfield::u32* pieces, nearfield::u32 first,
                              nearfield::u32 rows, nearfield::u32 words_of_a_query,
@@ -30,7 +30,7 @@ NEARFIELD_KERNEL add_weights(NEARFIELD_GLOBAL const nearfield::u32* lists,
     if (row < rows) {
       add_to_global(of_query + row / 4, weight << (row % 4 * 8));
     } else {
-      max_in_global(wrong, list[i]);
+      add_to_global(wrong, 1);
     }
   }
 }

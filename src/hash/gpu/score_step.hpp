@@ -35,7 +35,8 @@ class DeviceScores {
  public:
   // The queue is to be waited for before it ends.
   DeviceScores(gpu::Device& device, gpu::Queue& queue, std::int64_t queries, std::int64_t rows)
-      : words_(divide_up(rows, 4)),
+      : queries_(queries),
+        words_(divide_up(rows, 4)),
         scores_(device.allocate(bytes(queries, rows))),
         wrong_(device.allocate(sizeof(std::uint32_t))) {
     queue.fill(*scores_, 0);
@@ -46,16 +47,20 @@ class DeviceScores {
     return queries * divide_up(rows, 4) * static_cast<std::int64_t>(sizeof(std::uint32_t));
   }
 
+  // At a time.
+  std::int64_t queries() const { return queries_; }
+
   // Rows from `first` on. pieces: memory of the device that holds `count` of them.
   void add(gpu::Queue& queue, const gpu::Buffer& lists, const gpu::Buffer& pieces,
            std::int64_t count, std::int64_t first, std::int64_t rows) const;
   // Those that reach the threshold, numbered from the first; then all scores are 0.
   void list(gpu::Queue& queue, std::int64_t queries, int threshold, const PairList& found) const;
 
-  // 0, or the number of a row that there is not.
+  // How many rows the pieces had that are not among those that are scored.
   const gpu::Buffer& wrong() const { return *wrong_; }
 
  private:
+  std::int64_t queries_;
   std::int64_t words_;  // of a query
   std::unique_ptr<gpu::Buffer> scores_;
   std::unique_ptr<gpu::Buffer> wrong_;

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -127,7 +128,8 @@ TEST_F(DeviceEwhTest, EverythingIsFound) {
   EXPECT_EQ(found.stats.pairs_verified, 5 * 70'016);
 }
 
-// A row that there is not is never scored: the device says so.
+// A row that there is not is never scored, nor one of another piece: the device says so, also of
+// row 0.
 TEST_F(DeviceEwhTest, ATableThatIsWrongIsNoticed) {
   const test::TempFolder folder;
   const Matrix rows = near_codes(3'008, 64, 6);
@@ -136,11 +138,15 @@ TEST_F(DeviceEwhTest, ATableThatIsWrongIsNoticed) {
   const std::string path = folder.path("ewh");
   ewh.save(path);
   std::string bytes = folder.get("ewh");
-  for (std::size_t i = bytes.size() - 4; i < bytes.size(); ++i) bytes[i] = '\xff';
-  std::ofstream(path, std::ios::binary) << bytes;
-  const Index opened = Index::open(path);
-  expect_error([&] { opened.search(rows, {.k = 1}, on_device()); }, ErrorCode::corrupt_file,
-               {"row 4294967295 of 3008"});
+  Context in_pieces = on_device();
+  in_pieces.device_memory_limit = 50'000;
+  for (const auto& [byte, context] : {std::pair('\xff', on_device()), {'\0', in_pieces}}) {
+    for (std::size_t i = bytes.size() - 4; i < bytes.size(); ++i) bytes[i] = byte;
+    std::ofstream(path, std::ios::binary) << bytes;
+    const Index opened = Index::open(path);
+    expect_error([&] { opened.search(rows, {.k = 1}, context); }, ErrorCode::corrupt_file,
+                 {"among the 3008", "build the index again"});
+  }
 }
 
 TEST_F(DeviceEwhTest, OtherFamiliesDoNotRunThere) {

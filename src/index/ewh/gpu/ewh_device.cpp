@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
@@ -26,12 +27,14 @@ std::int64_t list_bytes(const EwhRun& run, std::int64_t rows) {
   return run.shape.tables * rows * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
-// Of a batch: the scores, and the pieces of buckets, in rows that are whole or not.
-std::int64_t bytes_of_batch(const EwhRun& run, std::int64_t queries, std::int64_t rows) {
+// Of a batch: the pieces of buckets, in rows that are whole or not, and the scores.
+std::int64_t bytes_of_pieces(const EwhRun& run, std::int64_t queries, std::int64_t rows) {
   const std::int64_t buckets = run.shape.tables * near_buckets(run.shape.bits, run.shape.errors());
-  const std::int64_t pieces = queries * (buckets + run.shape.tables * (rows / kMostPieceRows + 1));
-  return DeviceScores::bytes(queries, rows) +
-         pieces * static_cast<std::int64_t>(sizeof(BucketPiece));
+  return queries * (buckets + run.shape.tables * (rows / kMostPieceRows + 1)) *
+         static_cast<std::int64_t>(sizeof(BucketPiece));
+}
+std::int64_t bytes_of_batch(const EwhRun& run, std::int64_t queries, std::int64_t rows) {
+  return DeviceScores::bytes(queries, rows) + bytes_of_pieces(run, queries, rows);
 }
 
 }  // namespace
@@ -54,16 +57,21 @@ void EwhDevice::find(std::span<const EwhAsking> asking, const EwhRows& in, Range
   if (const std::shared_ptr<const Rows> all = copy_of(in)) {
     const std::int64_t queries =
         std::clamp<std::int64_t>(kBatchPairs / piece.size(), 1, kBatchQueries);
-    return find_in(asking, in, piece, *all, queries, monitor);
+    const DeviceScores scores(device_, *queue_, queries, piece.size());
+    return find_in(asking, in, piece, *all, scores, monitor);
   }
-  list_.reset();  // it may have more room than is left
-  const std::int64_t most = rows_at_once(in);
-  for (std::int64_t first = piece.begin; first < piece.end; first += most) {
-    const Range part{first, std::min(first + most, piece.end)};
-    const Rows rows{copied_rows(device_, *queue_, in.rows.slice(part.begin, part.size())), nullptr};
-    const gpu::WaitAtEnd wait(*queue_);
-    find_in(asking, in, part, rows, 1, monitor);
+  for (std::int64_t first = piece.begin; first < piece.end;) {
+    const Range part{first, std::min(first + rows_at_once(in), piece.end)};
+    if (const std::optional<Part> made = make_part(in, part)) {
+      find_in(asking, in, part, made->rows, made->scores, monitor);
+      first = part.end;
+    } else {
+      room_ /= 2;
+    }
   }
+  // A run that fits is reckoned without them.
+  list_.reset();
+  lists_.reset();
 }
 
 // Null if there is no room for it, beside those of other runs that the search has used.
@@ -76,16 +84,23 @@ std::shared_ptr<const EwhDevice::Rows> EwhDevice::copy_of(const EwhRows& in) {
   // With room to find all rows.
   const std::int64_t taken = kept + bytes_of_batch(run, kBatchQueries + 1, rows) +
                              std::max(kFirstFound, rows) * PairList::kPairBytes;
-  const bool addressed = run.shape.tables * rows <= std::numeric_limits<std::uint32_t>::max();
-  if (taken > room_ || !addressed ||
-      std::max(list_bytes(run, rows), rows * query_stride_) > device_.facts().largest_buffer) {
+  if (taken > room_ || rows > most_addressed(run)) return nullptr;
+  const auto copy = run.copies.of<Rows>(&device_, [&] { return make_copy(in); });
+  if (copy == nullptr) {
+    room_ /= 2;
     return nullptr;
   }
-  const auto copy = run.copies.of<Rows>(&device_, [&] { return make_copy(in); });
-  if (copy == nullptr) return nullptr;
   copies_.push_back({&run, copy});
   room_ -= kept;
   return copy;
+}
+
+// Rows that buffers have room for and 32 bits number, in all lists.
+std::int64_t EwhDevice::most_addressed(const EwhRun& run) const {
+  const std::int64_t of_a_row = std::max(
+      {query_stride_, list_bytes(run, 1), static_cast<std::int64_t>(sizeof(std::uint64_t))});
+  return std::min(device_.facts().largest_buffer / of_a_row,
+                  std::numeric_limits<std::uint32_t>::max() / std::int64_t{run.shape.tables});
 }
 
 // Null where the device has less memory than it said.
@@ -110,11 +125,33 @@ std::shared_ptr<const EwhDevice::Rows> EwhDevice::make_copy(const EwhRows& in) {
   }
 }
 
+// Likewise. All memory that finding takes: once something is found, it cannot begin again.
+std::optional<EwhDevice::Part> EwhDevice::make_part(const EwhRows& in, Range piece) {
+  const std::int64_t rows = piece.size();
+  list_.reset();  // it may have more room than is left
+  lists_.reset();
+  pieces_.reset();
+  try {
+    list_.emplace(device_, rows);
+    make_room_in(lists_, list_bytes(*in.run, rows));
+    make_room_in(pieces_, bytes_of_pieces(*in.run, 1, rows));
+    make_room_in(queries_.rows, query_stride_);
+    DeviceScores scores(device_, *queue_, 1, rows);
+    const gpu::WaitAtEnd wait(*queue_);
+    gpu::ArrayTile copied = copied_rows(device_, *queue_, in.rows.slice(piece.begin, rows));
+    queue_->wait();
+    return Part{{std::move(copied), nullptr}, std::move(scores)};
+  } catch (const gpu::OutOfMemory&) {
+    return std::nullopt;
+  }
+}
+
 // Of a run that does not fit: with the lists of one query, and room to find all of them.
 std::int64_t EwhDevice::rows_at_once(const EwhRows& in) const {
   const std::int64_t fixed = bytes_of_batch(*in.run, 1, 0) + query_stride_;
   const std::int64_t of_a_row = query_stride_ + list_bytes(*in.run, 1) + 1 + PairList::kPairBytes;
-  const std::int64_t most = (room_ - fixed) / of_a_row / kWordOfRows * kWordOfRows;
+  const std::int64_t most =
+      std::min((room_ - fixed) / of_a_row, most_addressed(*in.run)) / kWordOfRows * kWordOfRows;
   if (most < kWordOfRows) {
     fail(ErrorCode::memory_limit,
          "{} has {} bytes, of which {} are left, and {} rows with their buckets take {}: raise the "
@@ -125,11 +162,10 @@ std::int64_t EwhDevice::rows_at_once(const EwhRows& in) const {
 }
 
 void EwhDevice::find_in(std::span<const EwhAsking> asking, const EwhRows& in, Range piece,
-                        const Rows& rows, std::int64_t most_queries, const Monitor& monitor) {
-  const DeviceScores scores(device_, *queue_, most_queries, piece.size());
+                        const Rows& rows, const DeviceScores& scores, const Monitor& monitor) {
   std::array<Batch, 2> batches;  // one on the device, one that is made ready
   const gpu::WaitAtEnd wait(*queue_);
-  const auto most = static_cast<std::size_t>(most_queries);
+  const auto most = static_cast<std::size_t>(scores.queries());
   const auto ready = [&](std::size_t first, Batch& batch) {
     batch.asking = asking.subspan(first, std::min(most, asking.size() - first));
     prepare(in, piece, rows.lists == nullptr, batch);
@@ -142,8 +178,9 @@ void EwhDevice::find_in(std::span<const EwhAsking> asking, const EwhRows& in, Ra
     if (first + most < asking.size()) ready(first + most, batches[turn ^ 1]);
     queue_->wait();
     if (count_ > std::max(list_->most, piece.size())) {  // one by one there is room for them
+      const DeviceScores own(device_, *queue_, 1, piece.size());
       for (std::size_t i = 0; i < batch.asking.size(); ++i) {
-        find_in(batch.asking.subspan(i, 1), in, piece, rows, 1, monitor);
+        find_in(batch.asking.subspan(i, 1), in, piece, rows, own, monitor);
       }
       continue;
     }
@@ -195,11 +232,11 @@ void EwhDevice::prepare(const EwhRows& in, Range piece, bool with_lists, Batch& 
 
 void EwhDevice::score(const EwhRows& in, Range piece, const Rows& rows, const DeviceScores& scores,
                       const Batch& batch) {
-  if (!list_) list_.emplace(device_, rows.lists != nullptr ? kFirstFound : piece.size());
-  pieces_ = written(std::as_bytes(std::span(batch.pieces)));
-  queries_.rows = written(batch.queries);
+  if (!list_) list_.emplace(device_, kFirstFound);
+  write(std::as_bytes(std::span(batch.pieces)), pieces_);
+  write(batch.queries, queries_.rows);
   queries_.stride = query_stride_;
-  if (rows.lists == nullptr) lists_ = written(std::as_bytes(std::span(batch.lists)));
+  if (rows.lists == nullptr) write(std::as_bytes(std::span(batch.lists)), lists_);
   scores.add(*queue_, rows.lists != nullptr ? *rows.lists : *lists_, *pieces_,
              std::ssize(batch.pieces), piece.begin, piece.size());
   scores.list(*queue_, std::ssize(batch.asking), in.run->shape.threshold, *list_);
@@ -211,16 +248,25 @@ void EwhDevice::score(const EwhRows& in, Range piece, const Rows& rows, const De
   queue_->read(scores.wrong(), &wrong_);
 }
 
-std::unique_ptr<gpu::Buffer> EwhDevice::written(std::span<const std::byte> values) {
+void EwhDevice::make_room_in(std::unique_ptr<gpu::Buffer>& buffer, std::int64_t bytes) {
   constexpr std::int64_t kLeast = 64;  // no device has memory of no bytes
-  auto buffer = device_.allocate(std::max<std::int64_t>(std::ssize(values), kLeast));
+  if (buffer != nullptr && buffer->bytes() >= bytes) return;
+  buffer.reset();
+  buffer = device_.allocate(std::max(bytes, kLeast));
+}
+
+void EwhDevice::write(std::span<const std::byte> values, std::unique_ptr<gpu::Buffer>& to) {
   const std::int64_t bytes = std::ssize(values);
-  if (bytes > 0) queue_->write(*buffer, values.data(), {1, bytes, bytes, bytes});
-  return buffer;
+  make_room_in(to, bytes);
+  if (bytes > 0) queue_->write(*to, values.data(), {1, bytes, bytes, bytes});
 }
 
 void EwhDevice::collect(const EwhRows& in, Range piece, const Batch& batch) {
-  if (wrong_ != 0) in.run->tables.front().check_row(wrong_);
+  if (wrong_ != 0) {
+    fail(ErrorCode::corrupt_file,
+         "buckets hold {} rows out of order or not among the {} there are: build the index again",
+         wrong_, in.run->rows.size());
+  }
   considered_ += batch.rows_met;
   places_.resize(count_);
   found_keys_.resize(count_);

@@ -32,10 +32,12 @@ class EwhDevice final : public EwhWorker {
 
   const std::string& id() const { return id_; }
 
-  // What one takes of the host, with a run: its lists behind each other, and what is found.
+  // What one takes of the host, with a run: the lists of two batches, or of all while they are
+  // copied, and what is found.
   static std::int64_t host_bytes(const EwhRun& run) {
-    return run.rows.size() * static_cast<std::int64_t>(run.shape.tables * sizeof(std::uint32_t) +
-                                                       sizeof(std::uint64_t) + sizeof(double));
+    return run.rows.size() *
+           static_cast<std::int64_t>(2 * run.shape.tables * sizeof(std::uint32_t) +
+                                     sizeof(std::uint64_t) + sizeof(double));
   }
 
   // Throws memory_limit where the device has no room for a piece of 64 rows.
@@ -47,6 +49,11 @@ class EwhDevice final : public EwhWorker {
   struct Rows {
     gpu::ArrayTile rows;                 // of all of it, or of a piece
     std::unique_ptr<gpu::Buffer> lists;  // table behind table; none of a piece
+  };
+  // Rows that do not stay, and what they are scored in.
+  struct Part {
+    Rows rows;
+    DeviceScores scores;
   };
   // Queries that are scored at once.
   struct Batch {
@@ -65,21 +72,25 @@ class EwhDevice final : public EwhWorker {
 
   std::shared_ptr<const Rows> copy_of(const EwhRows& in);
   std::shared_ptr<const Rows> make_copy(const EwhRows& in);
+  std::optional<Part> make_part(const EwhRows& in, Range piece);
+  std::int64_t most_addressed(const EwhRun& run) const;
   std::int64_t rows_at_once(const EwhRows& in) const;
   void find_in(std::span<const EwhAsking> asking, const EwhRows& in, Range piece, const Rows& rows,
-               std::int64_t most_queries, const Monitor& monitor);
+               const DeviceScores& scores, const Monitor& monitor);
   void prepare(const EwhRows& in, Range piece, bool with_lists, Batch& batch);
   void score(const EwhRows& in, Range piece, const Rows& rows, const DeviceScores& scores,
              const Batch& batch);
   void collect(const EwhRows& in, Range piece, const Batch& batch);
-  // Until the queue is waited for, the values must stay, and what is written.
-  std::unique_ptr<gpu::Buffer> written(std::span<const std::byte> values);
+  // What it held is lost where it is too small. No work that uses it may be queued.
+  void make_room_in(std::unique_ptr<gpu::Buffer>& buffer, std::int64_t bytes);
+  // Until the queue is waited for, the values must stay.
+  void write(std::span<const std::byte> values, std::unique_ptr<gpu::Buffer>& to);
 
   gpu::Device& device_;
   std::string id_;
   std::unique_ptr<gpu::Queue> queue_;
   std::int64_t limit_;
-  std::int64_t room_;  // of the limit, without copies
+  std::int64_t room_;  // of the limit, without copies; halved where the device has less
   std::int64_t query_stride_;
   KeyStep keys_;
   std::vector<UsedCopy> copies_;
