@@ -219,7 +219,7 @@ class EwhScoring {
         throw;
       }
     };
-    const std::int64_t threads = std::ssize(workers_) - devices_.size();
+    const std::int64_t threads = std::ssize(workers_) - std::ssize(devices_);
     std::vector<std::unique_ptr<Background>> beside;
     for (std::int64_t i = threads; i < std::ssize(workers_); ++i) {
       beside.push_back(std::make_unique<Background>(

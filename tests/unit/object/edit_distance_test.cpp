@@ -93,7 +93,8 @@ TEST(EditDistance, OfAllLettersAndManyTexts) {
       for (std::int64_t edit = i % 7; edit > 0 && !text.empty(); --edit) {
         text[static_cast<std::size_t>(random.below(std::ssize(text)))] =
             static_cast<char>(random.below(128));
-        text.erase(static_cast<std::size_t>(random.below(std::ssize(text))), edit % 2);
+        text.erase(static_cast<std::size_t>(random.below(std::ssize(text))),
+                   static_cast<std::size_t>(edit % 2));
       }
       to.push_back(text);
     }

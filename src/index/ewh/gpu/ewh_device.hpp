@@ -35,9 +35,9 @@ class EwhDevice final : public EwhWorker {
   // What one takes of the host, with a run: the lists of two batches, or of all while they are
   // copied, and what is found.
   static std::int64_t host_bytes(const EwhRun& run) {
-    return run.rows.size() *
-           static_cast<std::int64_t>(2 * run.shape.tables * sizeof(std::uint32_t) +
-                                     sizeof(std::uint64_t) + sizeof(double));
+    constexpr std::int64_t kEntry = sizeof(std::uint32_t);
+    constexpr std::int64_t kFound = sizeof(std::uint64_t) + sizeof(double);
+    return run.rows.size() * (2 * run.shape.tables * kEntry + kFound);
   }
 
   // Throws memory_limit where the device has no room for a piece of 64 rows.
