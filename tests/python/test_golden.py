@@ -14,7 +14,8 @@ from golden_objects import COUNT, OBJECTS, GoldenObjects
 
 
 def test_each_is_there() -> None:
-    assert {golden.path for golden in [*ALL, *OBJECTS]} == set(FOLDER.iterdir())
+    paths = [golden.path for golden in ALL] + [golden.path for golden in OBJECTS]
+    assert set(paths) == set(FOLDER.iterdir())
 
 
 @pytest.mark.parametrize("golden", ALL, ids=lambda golden: golden.path.stem)
