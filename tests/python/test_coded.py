@@ -22,7 +22,7 @@ def _clustered(rows: int, seed: int) -> np.ndarray:
     [
         "coded,codebooks=8,iterations=5,train=4000",
         "coded,kind=opq,codebooks=12,bits=4,iterations=5,train=4000",
-        "coded,kind=lsq,codebooks=6,bits=4,iterations=4,rounds=4,train=4000,norms=byte",
+        "coded,kind=lsq,codebooks=12,bits=4,iterations=4,rounds=4,train=4000,norms=byte",
     ],
 )
 def test_finds_most_of_the_nearest(family: str, tmp_path: Path) -> None:
