@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,10 +56,15 @@ def test_no_wrong_answer_under_random_kills(nodes: Nodes, tmp_path: Path) -> Non
     expected = one_index(ROWS).search(QUERIES, 5)
     actors = find_actors("kills")
     draw = random.Random(0)
-    done, longest, hedged = 0, 0.0, 0
-    for _ in range(KILLS):
+    done, longest, hedged, killed = 0, 0.0, 0, list[int]()
+
+    def kill(actor: Any) -> None:
+        killed.append(pid_of(actor))
+        kill_process(killed[-1])
+
+    for number in range(KILLS):
         victim = actors[draw.choice(sorted(actors))]
-        killer = threading.Thread(target=lambda actor=victim: kill_process(pid_of(actor)))
+        killer = threading.Thread(target=kill, args=(victim,))
         killer.start()
         for _ in range(SEARCHES_A_KILL):
             start = time.monotonic()
@@ -68,6 +74,7 @@ def test_no_wrong_answer_under_random_kills(nodes: Nodes, tmp_path: Path) -> Non
             done += len(QUERIES)
             hedged += found.hedged
         killer.join()
+        assert len(killed) == number + 1, "a kill failed"
     print(f"{done} queries under {KILLS} kills of actors: 0 wrong, the longest {longest:.2f} s, "
           f"{hedged} calls hedged")  # fmt: skip
     cluster.undeploy("kills")
@@ -134,18 +141,32 @@ def test_a_lost_shard_is_an_error_or_a_partial_answer(nodes: Nodes, tmp_path: Pa
     cluster.undeploy("lost")
 
 
-def test_a_build_survives_its_workers(nodes: Nodes, tmp_path: Path) -> None:
+def slow_build_segment(*arguments: Any) -> Any:
+    """In a worker: long enough to be killed meanwhile."""
+    from nearfield.cluster._writing import _build_segment
+
+    time.sleep(0.5)
+    return _build_segment(*arguments)
+
+
+def test_a_build_survives_its_workers(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """kill -9 of workers while they build: run again, and nothing is there twice."""
+    import ray
+
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have no tests
+    monkeypatch.setattr("nearfield.cluster._writing._build_segment", slow_build_segment)
     stop = threading.Event()
     killed: list[int] = []
 
     def kill_some() -> None:
-        while not stop.wait(0.4) and len(killed) < 3:
+        while not stop.wait(0.1) and len(killed) < 3:
             workers = [
                 worker
                 for node in nodes.nodes
                 for worker in children_of(node.all_processes["raylet"][0].process.pid)
-                if b"_build_segment" in command_of(worker)
+                if b"slow_build_segment" in command_of(worker)
             ]
             for worker in workers[:1]:
                 killed.append(worker)
@@ -158,6 +179,7 @@ def test_a_build_survives_its_workers(nodes: Nodes, tmp_path: Path) -> None:
     stop.set()
     killer.join()
     print(f"build of 12 shards, {len(killed)} workers killed")
+    assert killed
     assert ids_of(str(tmp_path)) == list(range(60_000))
     some = rows[::3000]
     assert_same(cluster.open(tmp_path).search(some, 3), one_index(rows).search(some, 3))
@@ -165,14 +187,19 @@ def test_a_build_survives_its_workers(nodes: Nodes, tmp_path: Path) -> None:
 
 BUILD = """
 import sys
+import time
 import numpy as np
 from nearfield import cluster
 
+
+def report(done, total):
+    print(done, flush=True)
+    if done == int(sys.argv[3]):
+        time.sleep(600)  # until it is killed
+
+
 rows = np.load(sys.argv[2])
-cluster.build(
-    sys.argv[1], rows, shards=40, key="nightly",
-    progress=lambda done, total: print(done, flush=True),
-)
+cluster.build(sys.argv[1], rows, shards=40, key="nightly", progress=report)
 """
 
 
@@ -183,7 +210,7 @@ def test_a_build_survives_its_driver(tmp_path: Path) -> None:
     nf.write(np_file, rows)
     url = str(tmp_path / "index")
     command = [sys.executable, "-I", "-c", textwrap.dedent(BUILD), url, str(np_file)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+    with subprocess.Popen([*command, "10"], stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         for line in driver.stdout:
             if int(line) == 10:
@@ -193,7 +220,7 @@ def test_a_build_survives_its_driver(tmp_path: Path) -> None:
         cluster.open(url)
     before = set((tmp_path / "index" / "data").glob("*.nf"))
     assert 10 <= len(before) < 40
-    subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    subprocess.run([*command, "-1"], stdout=subprocess.PIPE, check=True)
     assert before & set((tmp_path / "index" / "data").glob("*.nf"))
     named = {segment.name for segment in cluster.open(url).manifest.segments}
     assert sum(f"data/{path.name}" in named for path in before) >= 10

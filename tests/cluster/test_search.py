@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -15,8 +16,9 @@ import pytest
 import nearfield as nf
 from material import assert_same, one_index, vectors
 from nearfield import cluster
-from nearfield.cluster._actors import NAMESPACE, actor_name, find_actors
-from ray_nodes import Nodes, node_of
+from nearfield.cluster._actors import NAMESPACE, ShardServer, actor_name, find_actors
+from nearfield.cluster._manifest import read_latest
+from ray_nodes import Nodes, node_of, wait_for
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
@@ -24,11 +26,27 @@ ROWS = vectors(2000)
 QUERIES = vectors(100, seed=1)
 
 
+def wait_until_dead(actor: Any) -> None:
+    """After `ray.kill`, which does not wait."""
+    import ray
+
+    def is_dead() -> bool:
+        try:
+            ray.get(actor.__ray_ready__.remote(), timeout=30)
+        except ray.exceptions.ActorDiedError:
+            return True
+        except ray.exceptions.ActorUnavailableError:
+            return False
+        return False
+
+    wait_for(is_dead, 30)
+
+
 @pytest.fixture(scope="module")
 def url(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     url = str(tmp_path_factory.mktemp("search") / "index")
     assert cluster.build(url, ROWS, shards=3) == 1  # by tasks of Ray
-    cluster.deploy(url, "search", replicas=2)
+    cluster.deploy(url, "search", replicas=2, timeout=300)  # six processes start on few cores
     yield url
     assert cluster.undeploy("search") == 6
 
@@ -74,8 +92,9 @@ def test_deploying_again_changes_nothing_and_mends(url: str, tmp_path: Path) -> 
     before = find_actors("search")
     cluster.deploy(url, "search", replicas=2)
     assert find_actors("search").keys() == before.keys()
-    ray.kill(before[1, 0])
-    ray.kill(before[1, 1])
+    for replica in range(2):
+        ray.kill(before[1, replica])
+        wait_until_dead(before[1, replica])
     with pytest.raises(cluster.LostShardError, match=r"1 of 3 shards .* \[1\]") as raised:
         router.search(QUERIES, 3)
     assert raised.value.missing == (1,)
@@ -85,6 +104,37 @@ def test_deploying_again_changes_nothing_and_mends(url: str, tmp_path: Path) -> 
     cluster.build(tmp_path, ROWS[:9], shards=1)
     with pytest.raises(nf.InvalidArgumentError, match=r"search-0-0 searches .*choose another name"):
         cluster.deploy(tmp_path, "search")
+
+
+def test_what_is_deployed_in_the_place_of_another_is_found_at_once(
+    nodes: Nodes, tmp_path: Path
+) -> None:
+    cluster.build(tmp_path, ROWS, shards=1)
+    cluster.deploy(tmp_path, "twice")
+    router = cluster.Router(tmp_path, "twice")
+    before = find_actors("twice")[0, 0]
+    cluster.undeploy("twice")
+    wait_until_dead(before)
+    cluster.deploy(tmp_path, "twice", threads=2)
+    router._looked = time.monotonic()  # it would not look again before a second is over
+    assert_same(router.search(QUERIES, 3), one_index(ROWS).search(QUERIES, 3))
+    cluster.undeploy("twice")
+
+
+def test_an_index_that_was_built_again_is_another(tmp_path: Path) -> None:
+    deployed = {"threads": 1, "cpus": 0.0, "max_pending": 16}
+    url = str(tmp_path / "index")
+    cluster.build(url, ROWS, shards=1)
+    old = cluster.open(url).manifest.identity
+    server = ShardServer(url, None, 0, deployed)
+    assert server.ready(old) == (old, 2000)
+    shutil.rmtree(url)
+    cluster.build(url, ROWS[:500], shards=1)
+    new = cluster.open(url).manifest.identity
+    assert (old[0], new[0]) == (1, 1)
+    assert server.ready(new) == (new, 500)
+    with pytest.raises(cluster.NoIndexError, match=f"is of commit {new[1]}, not {old[1]}"):
+        ShardServer(url, None, 0, deployed).ready(old)
 
 
 def test_a_router_stays_at_its_epoch_until_it_is_refreshed(nodes: Nodes, tmp_path: Path) -> None:
@@ -133,6 +183,35 @@ def test_a_router_stays_at_its_epoch_until_it_is_refreshed(nodes: Nodes, tmp_pat
     assert cluster.undeploy("epochs") == 2
 
 
+def test_refresh_and_pin_do_not_meet(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.build(tmp_path, ROWS[:500], shards=1)
+    cluster.deploy(tmp_path, "race")
+    router = cluster.Router(tmp_path, "race")
+    cluster.delete(tmp_path, np.arange(3))
+    has_read, may_go = threading.Event(), threading.Event()
+
+    def read_slowly(*arguments: Any) -> Any:
+        manifest = read_latest(*arguments)
+        has_read.set()
+        assert may_go.wait(30)
+        return manifest
+
+    monkeypatch.setattr("nearfield.cluster._router.read_latest", read_slowly)
+    first = threading.Thread(target=router.refresh)
+    first.start()
+    assert has_read.wait(30)
+    second = threading.Thread(target=router.pin, args=(1,))
+    second.start()
+    second.join(0.2)  # it would be done by now
+    may_go.set()
+    first.join()
+    second.join()
+    assert router.epoch == 1
+    cluster.undeploy("race")
+
+
 def test_too_much_at_once_is_an_error(url: str) -> None:
     router = cluster.Router(url, "search", in_flight=1)
     with router._taking_slots(1), pytest.raises(cluster.BusyError, match="1 batches are under way"):
@@ -151,13 +230,13 @@ class Stub:
     def __init__(self, seconds: float, epoch: int) -> None:
         self._seconds, self._epoch = seconds, epoch
 
-    def search(self, epoch: int, queries: Any, k: int, options: dict[str, Any]) -> Any:
+    def search(self, asked: tuple[int, str], queries: Any, k: int, options: dict[str, Any]) -> Any:
         time.sleep(self._seconds)
         wrong = np.zeros((len(queries), k))
         ids = np.zeros((len(queries), k), np.int64)
         counts = np.full(len(queries), k)
         found = cluster.Nearest(ids, wrong.astype(np.float32), wrong, counts, True)
-        return self._epoch, found
+        return (self._epoch, asked[1]), found
 
 
 def stub(name: str, shard: int, replica: int, seconds: float, epoch: int, pending: int = -1) -> Any:
@@ -201,8 +280,10 @@ def test_an_answer_of_another_epoch_is_not_taken(nodes: Nodes, tmp_path: Path) -
         assert_same(router.search(QUERIES, 3), expected)
     import ray
 
-    ray.kill(find_actors("stale")[0, 0])
-    with pytest.raises(cluster.LostShardError, match="replica 1 answered for epoch 0, not 1"):
+    killed = find_actors("stale")[0, 0]
+    ray.kill(killed)
+    wait_until_dead(killed)
+    with pytest.raises(cluster.LostShardError, match=r"replica 1 answered for epoch 0, .*not 1, "):
         search_often(router, 2)
     del stale
     cluster.undeploy("stale")
@@ -210,15 +291,22 @@ def test_an_answer_of_another_epoch_is_not_taken(nodes: Nodes, tmp_path: Path) -
 
 def test_a_full_queue_is_an_error(nodes: Nodes, tmp_path: Path) -> None:
     cluster.build(tmp_path, ROWS, shards=1)
-    full = stub("full", 0, 0, seconds=2, epoch=1, pending=1)
+    import ray
+
+    full = stub("full", 0, 1, seconds=5, epoch=1, pending=1)
+    waiting = full.search.remote((1, ""), QUERIES, 3, {})  # the limit is that of this process
     router = cluster.Router(tmp_path, "full")
-    background = threading.Thread(target=lambda: router.search(QUERIES, 3))
-    background.start()
-    time.sleep(0.5)
-    with pytest.raises(cluster.BusyError, match="every replica of shard 0"):
+    with pytest.raises(cluster.BusyError, match=r"no replica of shard 0 .*1 has max_pending"):
         router.search(QUERIES, 3)
-    background.join()
-    del full
+    ray.get(waiting)
+    dead = stub("full", 0, 0, seconds=0, epoch=1)
+    router = cluster.Router(tmp_path, "full")
+    ray.kill(dead)
+    wait_until_dead(dead)
+    waiting = full.search.remote((1, ""), QUERIES, 3, {})
+    with pytest.raises(cluster.BusyError, match=r"replica 1 has max_pending .*replica 0 is dead"):
+        router.search(QUERIES, 3, partial=True)
+    ray.get(waiting)
     cluster.undeploy("full")
 
 

@@ -1,8 +1,8 @@
 """Actors of Ray that search shards: one for each shard and replica, under names that last.
 
-An actor holds nothing that is not in the store. Each call says which epoch it is about, and the
-files of an epoch never change: an actor that was restarted, that is old, or that was cut off from
-the others answers as all do, or not at all.
+An actor holds nothing that is not in the store. Each call says which epoch and commit it is about,
+and the files of a commit never change: an actor that was restarted, that is old, or that was cut
+off from the others answers as all do, or not at all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 import nearfield as nf
 from nearfield._arguments import integer, real, text
 from nearfield.cluster._answers import Near, Nearest
-from nearfield.cluster._manifest import read_latest, read_manifest
+from nearfield.cluster._errors import NoIndexError
+from nearfield.cluster._manifest import Identity, read_latest, read_manifest
 from nearfield.cluster._segments import OpenShard
 from nearfield.cluster._store import open_store
 from nearfield.cluster._tasks import ray_is_connected
@@ -30,43 +31,56 @@ EPOCHS_KEPT = 2  # open at a time: the one that routers leave, and the one they 
 class ShardServer:
     """What runs in an actor. Its methods only read: one that is run twice has done no harm."""
 
-    def __init__(self, url: str, cache: str | None, shard: int, threads: int) -> None:
+    def __init__(self, url: str, cache: str | None, shard: int, deployed: dict[str, Any]) -> None:
+        """deployed: `threads`, and what else it was started with, to be told."""
         self._store = open_store(url, cache)
         self._shard = shard
-        self._threads = threads
+        self._deployed = deployed
+        self._threads = deployed["threads"]
         self._lock = threading.Lock()
-        self._opened: dict[int, OpenShard] = {}
+        self._opened: dict[Identity, OpenShard] = {}
         self._checked: dict[str, Path] = {}
 
     def describe(self) -> dict[str, Any]:
-        return {"url": self._store.url, "pid": os.getpid(), "epochs": sorted(self._opened)}
+        return {
+            "url": self._store.url,
+            **self._deployed,
+            "pid": os.getpid(),
+            "epochs": sorted(epoch for epoch, _ in self._opened),
+        }
 
-    def ready(self, epoch: int) -> int:
+    def ready(self, asked: Identity) -> tuple[Identity, int]:
         """Opens an epoch before it is asked for; how many vectors it has here."""
-        return len(self._at(epoch))
+        opened = self._at(asked)
+        return opened.identity, len(opened)
 
     def search(
-        self, epoch: int, queries: Any, k: int, options: dict[str, Any]
-    ) -> tuple[int, Nearest]:
-        opened = self._at(epoch)
-        return opened.epoch, opened.search(queries, k, threads=self._threads, **options)
+        self, asked: Identity, queries: Any, k: int, options: dict[str, Any]
+    ) -> tuple[Identity, Nearest]:
+        opened = self._at(asked)
+        return opened.identity, opened.search(queries, k, threads=self._threads, **options)
 
     def within(
-        self, epoch: int, queries: Any, radius: float, options: dict[str, Any]
-    ) -> tuple[int, Near]:
-        opened = self._at(epoch)
-        return opened.epoch, opened.within(queries, radius, threads=self._threads, **options)
+        self, asked: Identity, queries: Any, radius: float, options: dict[str, Any]
+    ) -> tuple[Identity, Near]:
+        opened = self._at(asked)
+        return opened.identity, opened.within(queries, radius, threads=self._threads, **options)
 
-    def _at(self, epoch: int) -> OpenShard:
+    def _at(self, asked: Identity) -> OpenShard:
         with self._lock:
-            opened = self._opened.get(epoch)
+            opened = self._opened.get(asked)
         if opened is None:
             # Not under the lock: searches of another epoch go on.
-            manifest = read_manifest(self._store, epoch)
+            manifest = read_manifest(self._store, asked[0])
+            if manifest.identity != asked:
+                raise NoIndexError(
+                    f"{self._store.url}: epoch {asked[0]} is of commit {manifest.commit}, not "
+                    f"{asked[1]}: it was built again; refresh the router, or make another"
+                )
             opened = OpenShard(self._store, manifest, self._shard, self._checked)
         with self._lock:
-            self._opened.pop(epoch, None)
-            self._opened[epoch] = opened  # the last is the one used last
+            self._opened.pop(asked, None)
+            self._opened[asked] = opened  # the last is the one used last
             while len(self._opened) > EPOCHS_KEPT:
                 self._opened.pop(next(iter(self._opened)))
         return opened
@@ -85,9 +99,10 @@ def deploy(
 ) -> None:
     """Starts the actors that search an index, and waits until each has it open.
 
-    Those that are there already stay, so that calling it again puts back what is missing. They go
-    on when this process ends, until `undeploy`; one that dies is started again, on another machine
-    if its own is gone.
+    Those that are there already stay, so that calling it again puts back what is missing; if they
+    were started with other `threads`, `cpus` or `max_pending` it is an error. They go on when this
+    process ends, until `undeploy`; one that dies is started again, on another machine if its own is
+    gone.
 
     replicas: actors for each shard, on different machines as far as there are as many.
     threads: of each actor; 0 is every core of its machine.
@@ -107,6 +122,7 @@ def deploy(
     server = ray.remote(ShardServer)
     nodes, have_cores = _machines(ray)
     reserved = real("cpus", cpus)
+    deployed = {"threads": integer("threads", threads), "cpus": reserved, "max_pending": most}
     folder = None if cache is None else os.fspath(cache)
     actors = {
         (shard, replica): server.options(
@@ -122,7 +138,7 @@ def deploy(
             num_cpus=None if reserved == 0 and have_cores else reserved,
             max_concurrency=2,  # an epoch is opened while another is searched
             scheduling_strategy=_prefer(nodes[(shard + replica) % len(nodes)]),
-        ).remote(store.url, folder, shard, integer("threads", threads))
+        ).remote(store.url, folder, shard, deployed)
         for shard in range(manifest.shards)
         for replica in range(count)
     }
@@ -133,7 +149,13 @@ def deploy(
                 f"{actor_name(name, shard, replica)} searches {about['url']}, not {store.url}: "
                 "choose another name, or undeploy that first"
             )
-    _wait(ray, actors, "ready", (manifest.epoch,), timeout)
+        actual = {option: about[option] for option in deployed}
+        if actual != deployed:
+            raise nf.InvalidArgumentError(
+                f"{actor_name(name, shard, replica)} was started with {actual}, not {deployed}: "
+                "undeploy it first, or give what it has"
+            )
+    _wait(ray, actors, "ready", (manifest.identity,), timeout)
 
 
 def undeploy(name: str) -> int:

@@ -6,7 +6,7 @@ from nearfield import Error
 
 
 class BusyError(Error):
-    """As much is being searched as the router takes. Nothing was sent: try again a little later."""
+    """As much is being searched as the router or the actors take: try again a little later."""
 
     code = "busy"
 

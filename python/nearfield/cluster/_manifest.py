@@ -24,6 +24,10 @@ MOST_SHARDS = 65_536
 # Keys of the last commits are remembered, 100 bytes each: one that comes back later is applied.
 MOST_REMEMBERED = 1_000
 
+# An epoch and its commit. Of an index that was removed and built again in the same place the epochs
+# begin at 1 again; the commits are others.
+Identity = tuple[int, str]
+
 # A name that a manifest may hold: nothing that leads out of the folder.
 SEGMENT_NAME = re.compile(rf"{DATA}/[0-9a-f]{{32}}\.nf")
 TOMBSTONES_NAME = re.compile(rf"{DATA}/[0-9a-f]{{32}}\.npy")
@@ -75,6 +79,10 @@ class Manifest:
     segments: tuple[Segment, ...] = ()
     tombstones: tuple[Tombstones, ...] = ()
     applied: Mapping[str, int] = field(default_factory=dict)  # idempotency key: its epoch
+
+    @property
+    def identity(self) -> Identity:
+        return self.epoch, self.commit
 
     @property
     def rows(self) -> int:

@@ -9,7 +9,7 @@ import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -99,6 +99,7 @@ class Router:
         self._ray = connected_ray()
         self._store = open_store(url, cache)
         self._manifest = read_latest(self._store)
+        self._going = threading.Lock()  # to another epoch: one thread at a time
         self._name = name
         self._batch = integer("batch", batch)
         self._most = integer("in_flight", in_flight)
@@ -109,7 +110,7 @@ class Router:
         self._hedge_after = real("hedge_after", hedge_after)
         self._timeout = real("timeout", timeout)
         self._slots = threading.Semaphore(self._most)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of what follows
         self._turns: Counter[int] = Counter()  # of each shard
         self._actors = find_actors(name)
         self._forgotten: set[tuple[int, int]] = set()
@@ -128,17 +129,19 @@ class Router:
 
         Searches that are under way end in the epoch they began in.
         """
-        manifest = read_latest(self._store, self.epoch)
-        if manifest.epoch != self.epoch:
-            flight = _Flight(self, manifest, "ready", self._timeout, partial=False)
-            flight.run([()])
-            flight.check()
-            self._manifest = manifest
-        return manifest.epoch
+        with self._going:
+            manifest = read_latest(self._store, self.epoch)
+            if manifest.identity != self._manifest.identity:
+                flight = _Flight(self, manifest, "ready", self._timeout, partial=False)
+                flight.run([()])
+                flight.check()
+                self._manifest = manifest
+            return manifest.epoch
 
     def pin(self, epoch: int) -> None:
         """Goes to an epoch, as `refresh`, but when it is first asked for."""
-        self._manifest = read_manifest(self._store, integer("epoch", epoch))
+        with self._going:
+            self._manifest = read_manifest(self._store, integer("epoch", epoch))
 
     def search(
         self,
@@ -154,7 +157,8 @@ class Router:
 
         partial: where no replica of a shard answers, the rest, with the list `missing`; otherwise
             it is a `LostShardError`.
-        timeout: seconds; that of the router if None.
+        timeout: seconds; that of the router if None. If there are batches then that nobody was
+            asked yet it is a `DeadlineError`, also if `partial`.
         """
         found, about = self._ask(
             "search", queries, integer("k", k), only, without, partial, timeout,
@@ -217,7 +221,7 @@ class Router:
         )
         flight = _Flight(self, manifest, method, seconds, partial)
         with self._taking_slots(min(WINDOW, len(cuts))) as window:
-            flight.run(questions, window)
+            flight.run(questions, len(cuts), window)
         missing = flight.check()
         merged = [
             merge([answers[shard] for shard in sorted(answers) if shard not in missing])
@@ -259,18 +263,28 @@ class Router:
             first = self._turns[shard] % len(own) if own else 0
         return own[first:] + own[:first]
 
-    def forget(self, shard: int, replica: int) -> None:
+    def forget(self, shard: int, replica: int, actor: Any) -> None:
         """An actor that will not come back; one that is deployed in its place is found again."""
         with self._lock:
-            self._actors.pop((shard, replica), None)
-            self._forgotten.add((shard, replica))
+            if self._actors.get((shard, replica)) == actor:  # not one in its place
+                del self._actors[shard, replica]
+                self._forgotten.add((shard, replica))
+
+    def in_place_of(self, shard: int, dead: set[int]) -> list[tuple[int, Any]]:
+        """Numbers and actors of what was deployed in the place of these replicas."""
+        with self._lock:
+            self._look_now()
+            found = [(replica, self._actors.get((shard, replica))) for replica in sorted(dead)]
+        return [(replica, actor) for replica, actor in found if actor is not None]
 
     def _look_again(self) -> None:
-        now = time.monotonic()
-        if now - self._looked >= LOOK_AGAIN:
-            self._looked = now
-            self._actors = find_actors(self._name)
-            self._forgotten -= self._actors.keys()
+        if time.monotonic() - self._looked >= LOOK_AGAIN:
+            self._look_now()
+
+    def _look_now(self) -> None:
+        self._looked = time.monotonic()
+        self._actors = find_actors(self._name)
+        self._forgotten -= self._actors.keys()
 
 
 @dataclass
@@ -280,6 +294,9 @@ class _Asked:
     sent: float
     replicas: list[tuple[int, Any]]  # that were not asked yet
     calls: int = 0  # under way
+    full: int = 0  # replicas that took no more calls
+    dead: set[int] = field(default_factory=set)  # replicas that will not come back
+    looked: bool = False  # for others in the place of those
     failures: list[str] = field(default_factory=list)
 
 
@@ -292,38 +309,46 @@ class _Flight:
         self._router = router
         self._ray = router._ray
         self._epoch = manifest.epoch
+        self._identity = manifest.identity
         self._shards = manifest.shards
         self._method = method
+        self._most_seconds = seconds
         self._deadline = time.monotonic() + seconds
         self._partial = partial
         self._questions: list[Any] = []
         self._asked: dict[tuple[int, int], _Asked] = {}  # by batch and shard; answered ones not
-        self._calls: dict[Any, tuple[int, int, int]] = {}  # batch, shard, replica
+        self._calls: dict[Any, tuple[int, int, int, Any]] = {}  # batch, shard, replica, actor
         self._seconds: list[list[float]] = []  # of each batch, those of its answers
         self._lost: dict[int, list[str]] = {}
         self.answers: list[dict[int, Any]] = []
         self.hedged = 0
 
-    def run(self, questions: Any, window: int = 1) -> None:
-        following = iter(questions)
-        more = True
+    def run(self, questions: Iterable[Any], count: int = 1, window: int = 1) -> None:
+        """Asks `count` questions, a window of them at a time."""
+        try:
+            self._run(iter(questions), count, window)
+        finally:
+            for call in self._calls:  # those that were overtaken, or that nobody waits for now
+                self._ray.cancel(call)
+
+    def _run(self, following: Iterator[Any], count: int, window: int) -> None:
         while True:
-            while more and len({batch for batch, _ in self._asked}) < window:
-                question = next(following, None)
-                more = question is not None
-                if more:
-                    self._start(question)
+            while len(self._questions) < count and self._under_way() < window:
+                self._start(next(following))
             if not self._asked or (self._lost and not self._partial):
                 return
             now = time.monotonic()
             if now >= self._deadline:
-                self._give_up()
+                self._give_up(count)
                 return
             self._hedge(now)
             timeout = max(0.0, min(self._next_alarm(), self._deadline) - now)
             done, _ = self._ray.wait(list(self._calls), num_returns=1, timeout=timeout)
             for call in done:
                 self._take(call)
+
+    def _under_way(self) -> int:
+        return len({batch for batch, _ in self._asked})
 
     def check(self) -> tuple[int, ...]:
         """The shards that are missing; an error if there must be none, or if there is no other."""
@@ -354,30 +379,32 @@ class _Flight:
     def _send(self, batch: int, shard: int) -> bool:
         """To the next replica that takes it. Without any, and none under way, the shard is lost."""
         asked = self._asked[batch, shard]
-        full = 0
+        if not asked.replicas and asked.calls == 0 and asked.dead and not asked.looked:
+            asked.looked = True
+            asked.replicas = self._router.in_place_of(shard, asked.dead)
         while asked.replicas:
             replica, actor = asked.replicas.pop(0)
             try:
-                call = getattr(actor, self._method).remote(self._epoch, *self._questions[batch])
+                call = getattr(actor, self._method).remote(self._identity, *self._questions[batch])
             except self._ray.exceptions.PendingCallsLimitExceeded:
-                full += 1
-                asked.failures.append(f"replica {replica} has as many calls waiting as it takes")
+                asked.full += 1
+                asked.failures.append(f"replica {replica} has max_pending calls waiting")
                 continue
-            self._calls[call] = (batch, shard, replica)
+            self._calls[call] = (batch, shard, replica, actor)
             asked.calls += 1
             asked.sent = time.monotonic()
             return True
         if asked.calls == 0:
-            if full and full == len(asked.failures):
+            if asked.full:
                 raise BusyError(
-                    f"every replica of shard {shard} has as many calls waiting as max_pending "
-                    "allows: try again a little later, or deploy more replicas"
+                    f"no replica of shard {shard} takes a call: {'; '.join(asked.failures)}; try "
+                    "again a little later, or deploy more replicas or a larger max_pending"
                 )
             self._lose(shard, asked.failures)
         return False
 
     def _take(self, call: Any) -> None:
-        batch, shard, replica = self._calls.pop(call)
+        batch, shard, replica, actor = self._calls.pop(call)
         asked = self._asked.get((batch, shard))
         if asked is None:  # another replica was faster, or the shard is lost
             return
@@ -390,21 +417,21 @@ class _Flight:
                 raise error.cause from error
             asked.failures.append(f"replica {replica}: {error.cause}")
         except errors.ActorDiedError as error:
-            self._router.forget(shard, replica)
+            self._router.forget(shard, replica, actor)
+            asked.dead.add(replica)
             asked.failures.append(f"replica {replica} is dead: {_first_line(error)}")
         except errors.RayError as error:
             asked.failures.append(f"replica {replica}: {_first_line(error)}")
         else:
-            if self._method == "ready":
-                answer = (self._epoch, answer)
-            epoch, found = answer
-            if epoch == self._epoch:
+            identity, found = answer
+            if identity == self._identity:
                 self._seconds[batch].append(time.monotonic() - asked.sent)
                 self.answers[batch][shard] = found
                 del self._asked[batch, shard]
                 return
             asked.failures.append(
-                f"replica {replica} answered for epoch {epoch}, not {self._epoch}"
+                f"replica {replica} answered for epoch {identity[0]}, commit {identity[1]}, not "
+                f"{self._epoch}, {self._identity[1]}"
             )
         self._send(batch, shard)
 
@@ -426,8 +453,15 @@ class _Flight:
         ]
         return min(waiting, default=self._deadline)
 
-    def _give_up(self) -> None:
-        for shard in {shard for _, shard in self._asked}:
+    def _give_up(self, count: int) -> None:
+        late = {shard for _, shard in self._asked}
+        if len(self._questions) < count:
+            raise nf.DeadlineError(
+                f"{len(self._questions) - self._under_way()} of {count} batches were answered in "
+                f"{self._most_seconds} s, shards {sorted(late)} had not answered: give more "
+                "seconds, or ask fewer queries at once"
+            )
+        for shard in late:
             failures = next(a.failures for (_, of), a in self._asked.items() if of == shard)
             self._lose(shard, [*failures, "no answer in time"])
 

@@ -86,7 +86,7 @@ class OpenShard:
     ) -> None:
         """checked: files that were opened before, which are not read again to check them.
         segments: of the shard; all if None."""
-        self.epoch = manifest.epoch
+        self.identity = manifest.identity
         self._store = store
         self._checked = {} if checked is None else checked
         self._spec = manifest.spec

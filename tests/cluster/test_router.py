@@ -1,0 +1,118 @@
+"""What `deploy` and a router do with actors; in the place of Ray, calls that are run at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import nearfield as nf
+from material import assert_same, one_index, vectors
+from nearfield import cluster
+
+ROWS = vectors(200)
+QUERIES = vectors(100, seed=1)
+
+
+class Actor:
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self.hangs = False
+
+    def __getattr__(self, method: str) -> Any:
+        return SimpleNamespace(remote=lambda *arguments: Call(self, method, arguments))
+
+    def run(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        return getattr(self._server, method)(*arguments)
+
+
+class Call:
+    def __init__(self, actor: Actor, method: str, arguments: tuple[Any, ...]) -> None:
+        self.actor = actor
+        self.hangs = actor.hangs
+        self.answer = None if self.hangs else actor.run(method, arguments)
+
+
+class NoRay:
+    def __init__(self) -> None:
+        import ray
+
+        self.exceptions = ray.exceptions
+        self.actors: dict[str, Actor] = {}
+        self.cancelled: list[Call] = []
+        self.util = SimpleNamespace(list_named_actors=self._listed)
+
+    def remote(self, server: Callable[..., Any]) -> Any:
+        def start(name: str, arguments: tuple[Any, ...]) -> Actor:
+            if name not in self.actors:
+                self.actors[name] = Actor(server(*arguments))
+            return self.actors[name]
+
+        def options(name: str, **_: Any) -> Any:
+            return SimpleNamespace(remote=lambda *arguments: start(name, arguments))
+
+        return SimpleNamespace(options=options)
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": True, "Resources": {"CPU": 1}, "NodeID": "0" * 56}]
+
+    def get_actor(self, name: str, namespace: str) -> Actor:
+        return self.actors[name]
+
+    def wait(
+        self, calls: list[Call], num_returns: int, timeout: float
+    ) -> tuple[list[Call], list[Call]]:
+        done = [call for call in calls if not call.hangs][:num_returns]
+        if len(done) < num_returns:
+            time.sleep(timeout)
+        return done, [call for call in calls if call not in done]
+
+    def get(self, call: Call) -> Any:
+        return call.answer
+
+    def cancel(self, call: Call) -> None:
+        self.cancelled.append(call)
+
+    def _listed(self, all_namespaces: bool) -> Iterable[dict[str, str]]:
+        return [{"name": name, "namespace": "nearfield"} for name in self.actors]
+
+
+@pytest.fixture
+def no_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> NoRay:
+    """With an index of two shards in the folder of the test, and actors for it."""
+    cluster.build(tmp_path, ROWS, shards=2)
+    ray = NoRay()
+    monkeypatch.setattr("nearfield.cluster._actors.connected_ray", lambda: ray)
+    monkeypatch.setattr("nearfield.cluster._router.connected_ray", lambda: ray)
+    cluster.deploy(tmp_path, "here")
+    return ray
+
+
+def test_other_options_of_actors_that_are_there_are_an_error(no_ray: NoRay, tmp_path: Path) -> None:
+    cluster.deploy(tmp_path, "here")
+    others: list[dict[str, Any]] = [{"threads": 3}, {"cpus": 3}, {"max_pending": 3}]
+    for other in others:
+        (option,) = other
+        expected = f"here-0-0 was started with .*not .*'{option}': 3.*undeploy it first"
+        with pytest.raises(nf.InvalidArgumentError, match=expected):
+            cluster.deploy(tmp_path, "here", **other)
+
+
+def test_batches_that_nobody_was_asked_in_time_are_an_error(no_ray: NoRay, tmp_path: Path) -> None:
+    router = cluster.Router(tmp_path, "here", batch=30)
+    assert_same(router.search(QUERIES, 3), one_index(ROWS).search(QUERIES, 3))
+    assert no_ray.cancelled == []
+    late = no_ray.actors["nearfield-here-1-0"]
+    late.hangs = True
+    for partial in (False, True):
+        with pytest.raises(
+            nf.DeadlineError, match=r"0 of 4 batches .* 0.1 s, shards \[1\] had not"
+        ):
+            router.search(QUERIES, 3, partial=partial, timeout=0.1)
+    found = router.search(QUERIES[:60], 3, partial=True, timeout=0.1)  # all are under way
+    assert (len(found.ids), found.missing) == (60, (1,))
+    assert [call.actor for call in no_ray.cancelled] == [late] * 6  # two of each search
