@@ -16,6 +16,8 @@ Place = Callable[[], str]
 # Ray is told nothing of proxies, and neither is obstore: all is on this machine.
 for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
     os.environ.pop(variable, None)
+# Ray reads it when it is first imported, also by a test that starts no node.
+os.environ["RAY_AUTH_MODE"] = "token"
 
 
 @pytest.fixture(scope="session")
