@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +9,7 @@ import pytest
 
 import nearfield as nf
 from conftest import Place
-from material import vectors
+from material import run_killed, vectors
 from nearfield import cluster
 from ray_nodes import Nodes
 
@@ -78,18 +75,7 @@ def test_a_driver_that_is_killed_goes_on(saved: Path, tmp_path: Path) -> None:
     rows = tmp_path / "rows.fbin"
     nf.write(rows, ROWS)
     job, whole = tmp_path / "job", tmp_path / "whole"
-    command = [sys.executable, "-I", "-c", textwrap.dedent(JOB), str(job), str(rows), str(saved)]
-    kills = 0
-    for _ in range(20):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
-            assert driver.stdout is not None
-            for line in driver.stdout:
-                if int(line) == 4:
-                    kills += 1
-                    driver.kill()
-                    break
-        if driver.returncode == 0:
-            break
+    kills = run_killed(JOB, job, rows, saved)
     assert kills == 5  # 20 parts, 4 at a time
     assert cluster.encode(whole, rows, saved, block=250) == 20
     for folder in (job, whole):

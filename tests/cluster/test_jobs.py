@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +9,7 @@ import pytest
 
 import nearfield as nf
 from conftest import Place
-from material import Array, assert_same, vectors
+from material import Array, assert_same, run_killed, vectors
 from nearfield import cluster
 
 QUERIES = vectors(25, seed=1)
@@ -88,18 +85,7 @@ def test_a_driver_that_is_killed_goes_on(tmp_path: Path) -> None:
     """kill -9 after each few parts, until it is through: the same bytes as undisturbed."""
     path = tmp_path / "base.fbin"
     nf.write(path, vectors(4000))
-    command = [sys.executable, "-I", "-c", textwrap.dedent(JOB), str(tmp_path / "job"), str(path)]
-    kills = 0
-    for _ in range(20):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
-            assert driver.stdout is not None
-            for line in driver.stdout:
-                if int(line) == 4:
-                    kills += 1
-                    driver.kill()
-                    break
-        if driver.returncode == 0:
-            break
+    kills = run_killed(JOB, tmp_path / "job", path)
     assert kills >= 3
     cluster.graph(tmp_path / "whole", path, 3, block=200)
     assert parts_of(tmp_path / "job") == parts_of(tmp_path / "whole")
