@@ -171,6 +171,12 @@ constexpr std::int64_t text_lane(std::int64_t text) {
 
 template <class Bits>
 struct EditColumn {
+  // Written out: one that the compiler makes is not of the kernel's target, and g++ for AArch64
+  // then refuses what it calls.
+  HWY_INLINE EditColumn()
+      : rises(hn::Set(PlaceTag<Bits>(), static_cast<Bits>(~Bits{0}))),
+        falls(hn::Zero(PlaceTag<Bits>())) {}
+
   Places<Bits> rises;
   Places<Bits> falls;
 };
@@ -211,7 +217,6 @@ class SomeEdits {
       : job_(job), first_(first), limit_(whole_edit_limit(job.limit)) {}
 
   HWY_INLINE void run(const LetterPlaces<Bits>& places) {
-    const PlaceTag<Bits> d;
     HWY_ALIGN std::uint8_t sizes[kTextLanes] = {};
     std::int64_t longest = 0;
     const std::int64_t count = HWY_MIN(kTextLanes, job_.texts.count() - first_);
@@ -223,7 +228,6 @@ class SomeEdits {
     Places<Bits> widths[kPlaceParts<Bits>];
     widen<Bits>(sizes, widths);
     EditColumn<Bits> columns[kPlaceParts<Bits>];
-    for (EditColumn<Bits>& column : columns) column = {hn::Set(d, ~Bits{0}), hn::Zero(d)};
     for (std::int64_t done = 0; done < longest; done += kPieceLetters) {
       if (done > 0 && all_too_far(columns, widths, done)) {
         for (std::int64_t i = 0; i < count; ++i) {
