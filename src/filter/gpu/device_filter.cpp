@@ -324,8 +324,7 @@ class Maker final : public DeviceFilterMaker {
         finder_(make_finder(device, search)),
         room_(room_of(device, *finder_, search, context)),
         queue_(device.make_queue(context.stream)),
-        places_(device, room_.pairs, WorkPace(search.cols, finder_->least_rows()),
-                context.stream) {
+        places_(device, room_.pairs, WorkPace(search.cols, finder_->least_rows()), context.stream) {
     if (search.first_of_any > 0 && finder_->bounded() != nullptr) {
       first_.emplace(device, *finder_->bounded(), search.first_of_any,
                      Budget(device, context).of_bounds(search.threads));

@@ -198,9 +198,9 @@ TEST(Coded, FiltersBeforeItChooses) {
     const Neighbors expected = few.search(queries, {.k = 10});
     EXPECT_EQ(expected.counts, std::vector<std::int64_t>(20, 10));
     expect_same_answers(index.search(queries, {.k = 10, .filter = {IdFilter::Kind::only, ids}}),
-                    expected);
-    expect_same_answers(index.search(queries, {.k = 10, .filter = {IdFilter::Kind::without, others}}),
-                    expected);
+                        expected);
+    expect_same_answers(
+        index.search(queries, {.k = 10, .filter = {IdFilter::Kind::without, others}}), expected);
   }
 }
 

@@ -57,7 +57,10 @@ TEST(TensorFile, IsTheSameInAFileAndInAStream) {
     given = 0;
     OutputFile out(path);
     write_tensors(out,
-                  {{"counted", TensorType::u8, {std::ssize(bytes)}, [&](const TakeBytes& take) {
+                  {{"counted",
+                    TensorType::u8,
+                    {std::ssize(bytes)},
+                    [&](const TakeBytes& take) {
                       ++given;
                       take(bytes);
                     }}},

@@ -11,6 +11,7 @@
 #include "filter/gpu/copied_rows.hpp"
 #include "hash/near_buckets.hpp"
 #include "index/part.hpp"
+#include "index/rows_between.hpp"
 
 namespace nearfield {
 namespace {
