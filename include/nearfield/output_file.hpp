@@ -34,6 +34,10 @@ class OutputFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
+  // Of all but a stream: puts these in place of the first bytes that were written, as many.
+  bool has_start() const { return !temporary_.empty(); }
+  void rewrite_start(std::string_view text);
+
   // When it returns, the file is on disk under its name.
   void commit();
 

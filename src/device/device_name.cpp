@@ -6,6 +6,16 @@
 #include "core/fail.hpp"
 
 namespace nearfield {
+namespace {
+
+// Another than the CPU, or several.
+bool names_device(const Context& context) {
+  if (context.device.empty()) return false;
+  const std::vector<std::string_view> names = split_devices(context.device);
+  return names.size() > 1 || parse_device(names.front()).kind != kCpu;
+}
+
+}  // namespace
 
 DeviceName parse_device(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -44,11 +54,8 @@ std::vector<std::string_view> split_devices(std::string_view text) {
   return names;
 }
 
-bool on_device(const Context& context) {
-  if (!context.device.empty()) {
-    const std::vector<std::string_view> names = split_devices(context.device);
-    if (names.size() > 1 || parse_device(names.front()).kind != kCpu) return true;
-  }
+void check_devices(const Context& context) {
+  if (names_device(context)) return;
   if (context.device_memory_limit) {
     fail(ErrorCode::invalid_argument,
          "a limit of {} bytes on a device means nothing on the CPU: name a device, or leave it out",
@@ -58,7 +65,11 @@ bool on_device(const Context& context) {
     fail(ErrorCode::invalid_argument,
          "a stream means nothing on the CPU: name the CUDA device it is of, or leave it out");
   }
-  return false;
+}
+
+bool on_device(const Context& context) {
+  check_devices(context);
+  return names_device(context);
 }
 
 void check_one_device(const Context& context, std::string_view what) {

@@ -23,8 +23,11 @@ DeviceName parse_device(std::string_view text);
 // "opencl:0,opencl:1,cpu": each once.
 std::vector<std::string_view> split_devices(std::string_view text);
 
-// Whether work is for another device than the CPU, or for several. Throws invalid_argument for a
-// text that names none, and for what only a device has where there is none.
+// Throws invalid_argument for a text that names no device, and for what only a device has where
+// there is none.
+void check_devices(const Context& context);
+
+// Whether work is for another device than the CPU, or for several. Throws as check_devices.
 bool on_device(const Context& context);
 
 // Throws unsupported where it is: `what` has no kernels for devices.

@@ -93,6 +93,13 @@ void OutputFile::write_through(std::span<const std::byte> bytes) {
   }
 }
 
+void OutputFile::rewrite_start(std::string_view text) {
+  flush();
+  if (::lseek(fd_->get(), 0, SEEK_SET) != 0) fail_errno(path_, "go to its start");
+  write_through(std::as_bytes(std::span(text)));
+  if (::lseek(fd_->get(), 0, SEEK_END) < 0) fail_errno(path_, "go to its end");
+}
+
 void OutputFile::commit() {
   flush();
   if (temporary_.empty()) {

@@ -120,6 +120,22 @@ void give_all(const TensorToWrite& tensor, const Monitor& monitor, const TakeByt
   }
 }
 
+// As long as that with the sums, whose places it has.
+TensorHeader header_without_sums(const std::vector<TensorToWrite>& tensors,
+                                 std::map<std::string, std::string> metadata) {
+  const std::string place(Sum().text().size(), '0');
+  TensorHeader header{.tensors = {}, .metadata = std::move(metadata)};
+  std::int64_t end = 0;
+  for (const TensorToWrite& tensor : tensors) {
+    const std::int64_t begin = end;
+    end += bytes_of(tensor.type, tensor.shape);
+    header.tensors.push_back({tensor.name, tensor.type, tensor.shape, begin, end});
+    header.metadata[sum_name(tensor.name)] = place;
+  }
+  header.metadata[kHeaderSum] = place;
+  return header;
+}
+
 }  // namespace
 
 TensorFile::TensorFile(const std::string& path, std::int64_t most_header_bytes)
@@ -183,23 +199,34 @@ TensorToWrite tensor_in_memory(std::string name, TensorType type, std::vector<st
 void write_tensors(OutputFile& out, std::vector<TensorToWrite> tensors,
                    std::map<std::string, std::string> metadata, Monitor& monitor) {
   tensors = with_padding(std::move(tensors));
-  TensorHeader header{.tensors = {}, .metadata = std::move(metadata)};
-  std::int64_t end = 0;
-  for (const TensorToWrite& tensor : tensors) {
+  TensorHeader header = header_without_sums(tensors, std::move(metadata));
+  const auto give_sum = [&](const TensorToWrite& tensor, const TakeBytes& take) {
     Sum sum;
-    give_all(tensor, monitor, [&](std::span<const std::byte> bytes) { sum.add(bytes); });
+    give_all(tensor, monitor, [&](std::span<const std::byte> bytes) {
+      sum.add(bytes);
+      take(bytes);
+    });
     header.metadata[sum_name(tensor.name)] = sum.text();
-    const std::int64_t begin = end;
-    end += bytes_of(tensor.type, tensor.shape);
-    header.tensors.push_back({tensor.name, tensor.type, tensor.shape, begin, end});
+  };
+  const auto write = [&](const TensorToWrite& tensor, std::span<const std::byte> bytes) {
+    out.write(bytes);
+    if (!tensor.name.starts_with(kPadPrefix)) monitor.advance(std::ssize(bytes));
+  };
+  // To make them a second time would take as long again: of tables, nearly all there is to do.
+  if (out.has_start()) {
+    out.write(format_tensor_header(header));
+    for (const TensorToWrite& tensor : tensors) {
+      give_sum(tensor, [&](std::span<const std::byte> bytes) { write(tensor, bytes); });
+    }
+    header.metadata[kHeaderSum] = sum_of_header(header);
+    out.rewrite_start(format_tensor_header(header));
+    return;
   }
+  for (const TensorToWrite& tensor : tensors) give_sum(tensor, [](std::span<const std::byte>) {});
   header.metadata[kHeaderSum] = sum_of_header(header);
   out.write(format_tensor_header(header));
   for (const TensorToWrite& tensor : tensors) {
-    give_all(tensor, monitor, [&](std::span<const std::byte> bytes) {
-      out.write(bytes);
-      if (!tensor.name.starts_with(kPadPrefix)) monitor.advance(std::ssize(bytes));
-    });
+    give_all(tensor, monitor, [&](std::span<const std::byte> bytes) { write(tensor, bytes); });
   }
 }
 

@@ -55,8 +55,8 @@ struct TensorToWrite {
   std::string name;
   TensorType type = TensorType::u8;
   std::vector<std::int64_t> shape;
-  // Gives all bytes in their order. Called twice, since sums come before what they are of, and must
-  // give the same.
+  // Gives all bytes in their order. Called twice where a stream is written, since sums come before
+  // what they are of, and must give the same.
   std::function<void(const TakeBytes& take)> give;
 };
 

@@ -40,10 +40,14 @@ constexpr std::int64_t kFirstRowsFound = 512;
 constexpr std::int64_t kFirstRowsSelected = 1 << 14;
 constexpr std::int64_t kMostBoundBytes = std::int64_t{256} << 20;
 
-// What one caller at a time needs: a queue, and memory on both sides.
+// What one caller at a time needs: a queue, and memory on both sides. The queue is its own, so that
+// rows may be brought beside it, and what is in it runs after the work of the context's stream.
 struct Workplace {
-  Workplace(gpu::Device& device, std::int64_t most_found, const WorkPace& first_pace)
-      : found(device, most_found), pace(first_pace), queue(device.make_queue(0)) {}
+  Workplace(gpu::Device& device, std::int64_t most_found, const WorkPace& first_pace,
+            std::uintptr_t stream)
+      : found(device, most_found), pace(first_pace), queue(device.make_queue(0)) {
+    if (stream != 0) queue->wait_for(stream);
+  }
 
   PairList found;
   std::unique_ptr<gpu::Buffer> limits;
@@ -60,8 +64,9 @@ struct Workplace {
 // Lent to who asks, and made for who finds none.
 class Workplaces {
  public:
-  Workplaces(gpu::Device& device, std::int64_t most_found, const WorkPace& first_pace)
-      : device_(device), most_found_(most_found), first_pace_(first_pace) {}
+  Workplaces(gpu::Device& device, std::int64_t most_found, const WorkPace& first_pace,
+             std::uintptr_t stream)
+      : device_(device), most_found_(most_found), first_pace_(first_pace), stream_(stream) {}
 
   // With room for `least` pairs, if so many may be found at all, and for as many more as the device
   // has memory for.
@@ -74,7 +79,7 @@ class Workplaces {
     }
     for (;;) {
       try {
-        return std::make_unique<Workplace>(device_, most_found_, first_pace_);
+        return std::make_unique<Workplace>(device_, most_found_, first_pace_, stream_);
       } catch (const gpu::OutOfMemory&) {
         if (most_found_ / 2 < least) throw;
         most_found_ /= 2;
@@ -91,6 +96,7 @@ class Workplaces {
   gpu::Device& device_;
   std::int64_t most_found_;
   WorkPace first_pace_;
+  std::uintptr_t stream_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Workplace>> free_;
 };
@@ -318,7 +324,7 @@ class Maker final : public DeviceFilterMaker {
         finder_(make_finder(device, search)),
         room_(room_of(device, *finder_, search, context)),
         queue_(device.make_queue(context.stream)),
-        places_(device, room_.pairs, WorkPace(search.cols, finder_->least_rows())) {
+        places_(device, room_.pairs, WorkPace(search.cols, finder_->least_rows()), context.stream) {
     if (search.first_of_any > 0 && finder_->bounded() != nullptr) {
       first_.emplace(device, *finder_->bounded(), search.first_of_any,
                      Budget(device, context).of_bounds(search.threads));

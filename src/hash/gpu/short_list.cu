@@ -1,41 +1,51 @@
-// Rows that are in the buckets of a query, each once.
+// Rows that are in the buckets of a query, each once: of tables that the device has, or of lists that
+// the host has cut out of them.
 #include "distance/gpu/pair_list.h"
 
 namespace nearfield::device {
 namespace {
 
+// Those that are asked for, of all there are.
+struct AskedRows {
+  u32 all;
+  u32 first;
+  u32 count;
+};
+
 struct Buckets {
   NEARFIELD_GLOBAL const u32* starts;
   u32 count;
   NEARFIELD_GLOBAL const u32* rows;
-  u32 row_count;
-  // Those that are asked for.
-  u32 first_row;
-  u32 asked;
 };
 
-// A bit for each row of each query says whether another bucket had it. Rows are listed by their
-// number from the first that is asked for.
-NEARFIELD_INLINE void list_bucket(const Buckets& table, u32 bucket, u32 query,
-                                  NEARFIELD_GLOBAL u32* marks, const PairList& list,
-                                  NEARFIELD_GLOBAL u32* wrong) {
-  const u32 begin = bucket < table.count ? table.starts[bucket] : ~0u;
-  const u32 end = bucket < table.count ? table.starts[bucket + 1] : 0;
-  if (begin > end || end > table.row_count) {
-    if (thread() == 0) add_to_global(wrong, 1);
-    return;
-  }
+// Some rows of a query, by a block of threads. A bit for each row of each query says whether another
+// bucket had it. Rows are listed by their number from the first that is asked for.
+NEARFIELD_INLINE void list_rows(NEARFIELD_GLOBAL const u32* rows, u32 begin, u32 end,
+                                const AskedRows& asked, u32 query, NEARFIELD_GLOBAL u32* marks,
+                                const PairList& list, NEARFIELD_GLOBAL u32* wrong) {
   for (u32 i = begin + thread(); i < end; i += kThreads) {
-    const u32 row = table.rows[i];
-    if (row >= table.row_count) {
+    const u32 row = rows[i];
+    if (row >= asked.all) {
       add_to_global(wrong, 1);
       continue;
     }
-    const u32 at = row - table.first_row;  // very large of one before it
-    if (at >= table.asked) continue;
+    const u32 at = row - asked.first;  // very large of one before it
+    if (at >= asked.count) continue;
     const u32 bit = 1u << (at % 32);
     if ((or_in_global(marks + at / 32, bit) & bit) == 0) list.add(query, at);
   }
+}
+
+NEARFIELD_INLINE void list_bucket(const Buckets& table, u32 bucket, const AskedRows& asked,
+                                  u32 query, NEARFIELD_GLOBAL u32* marks, const PairList& list,
+                                  NEARFIELD_GLOBAL u32* wrong) {
+  const u32 begin = bucket < table.count ? table.starts[bucket] : ~0u;
+  const u32 end = bucket < table.count ? table.starts[bucket + 1] : 0;
+  if (begin > end || end > asked.all) {
+    if (thread() == 0) add_to_global(wrong, 1);
+    return;
+  }
+  list_rows(table.rows, begin, end, asked, query, marks, list, wrong);
 }
 
 }  // namespace
@@ -53,6 +63,22 @@ NEARFIELD_KERNEL short_list(
   using namespace nearfield::device;
   const nearfield::u32 query = block_y();
   const nearfield::u32 bucket = buckets[first_bucket + query * of_a_query + block_x()];
-  list_bucket({starts, bucket_count, rows, row_count, first_row, asked}, bucket, query,
+  list_bucket({starts, bucket_count, rows}, bucket, {row_count, first_row, asked}, query,
               marks + static_cast<nearfield::u64>(query) * words, {count, most, places}, wrong);
+}
+
+// Of lists, piece block_x: where it begins, how many rows it has, and whose they are. The rest is as
+// above.
+NEARFIELD_KERNEL list_pieces(
+    NEARFIELD_GLOBAL const nearfield::u32* lists, NEARFIELD_GLOBAL const nearfield::u32* pieces,
+    nearfield::u32 row_count, nearfield::u32 first_row, nearfield::u32 asked,
+    NEARFIELD_GLOBAL nearfield::u32* marks, nearfield::u32 words,
+    NEARFIELD_GLOBAL nearfield::u32* count, nearfield::u32 most,
+    NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL nearfield::u32* wrong) {
+  using namespace nearfield::device;
+  const nearfield::u32 begin = pieces[3 * block_x()];
+  const nearfield::u32 end = begin + pieces[3 * block_x() + 1];
+  const nearfield::u32 query = pieces[3 * block_x() + 2];
+  list_rows(lists, begin, end, {row_count, first_row, asked}, query,
+            marks + static_cast<nearfield::u64>(query) * words, {count, most, places}, wrong);
 }

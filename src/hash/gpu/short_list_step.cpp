@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::string_view kShortListModule = "short_list";
 
+static_assert(sizeof(ListPiece) == 3 * sizeof(std::uint32_t));  // as short_list.cu has it
+
 std::unique_ptr<gpu::Buffer> copied(gpu::Device& device, gpu::Queue& queue,
                                     std::span<const std::uint32_t> values) {
   auto buffer = device.allocate(static_cast<std::int64_t>(values.size_bytes()));
@@ -48,6 +50,16 @@ void DeviceBuckets::short_list(gpu::Queue& queue, const Asked& asked, gpu::Buffe
                static_cast<std::uint32_t>(mark_bytes(row_count_) / 4), *list.count,
                static_cast<std::uint32_t>(list.most), *list.places, wrong});
   }
+}
+
+void list_pieces(gpu::Queue& queue, const gpu::Buffer& lists, const gpu::Buffer& pieces,
+                 std::int64_t count, const ListedRows& asked, gpu::Buffer& marks,
+                 std::int64_t mark_words, const PairList& list, gpu::Buffer& wrong) {
+  queue.run({kShortListModule, "list_pieces"}, {count, 1},
+            {lists, pieces, static_cast<std::uint32_t>(asked.all),
+             static_cast<std::uint32_t>(asked.first), static_cast<std::uint32_t>(asked.rows), marks,
+             static_cast<std::uint32_t>(mark_words), *list.count,
+             static_cast<std::uint32_t>(list.most), *list.places, wrong});
 }
 
 }  // namespace nearfield

@@ -48,4 +48,24 @@ class DeviceBuckets {
   std::vector<Table> tables_;
 };
 
+// Some rows of a query, as the kernel reads them.
+struct ListPiece {
+  std::uint32_t begin;  // in the lists
+  std::uint32_t count;
+  std::uint32_t query;  // from the first that is asked about
+};
+
+// Rows that may be listed, of all of a table.
+struct ListedRows {
+  std::int64_t all;
+  std::int64_t first;
+  std::int64_t rows;
+};
+
+// Adds to the list each row of the pieces that is not marked yet, and marks it. marks: `mark_words`
+// of 32 bits a query, at least mark_bytes of the rows. The rest is as of DeviceBuckets.
+void list_pieces(gpu::Queue& queue, const gpu::Buffer& lists, const gpu::Buffer& pieces,
+                 std::int64_t count, const ListedRows& asked, gpu::Buffer& marks,
+                 std::int64_t mark_words, const PairList& list, gpu::Buffer& wrong);
+
 }  // namespace nearfield

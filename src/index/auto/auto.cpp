@@ -1,17 +1,17 @@
 // The family that fits what is kept. Packed bits under hamming have the tables of `mih`, which
 // looks up or scans, whichever is estimated to take less for a search; everything else is scanned.
-// The plan of a search says what was estimated. All of them are exact.
+// The plan of a search says what was estimated. All of them are exact, unless a recall is asked
+// for: see scoring_auto.hpp.
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
-#include <fmt/format.h>
-
-#include "core/fail.hpp"
 #include "core/tasks.hpp"
 #include "filter/bits/bit_thresholds.hpp"
+#include "index/auto/auto_estimate.hpp"
+#include "index/auto/scoring_auto.hpp"
 #include "index/family.hpp"
-#include "index/mih/mih_division.hpp"
 #include "search/radius.hpp"
 
 namespace nearfield {
@@ -22,16 +22,13 @@ bool has_lookups(const IndexSpec& spec) {
 }
 
 std::unique_ptr<Family> fitting_family(IndexSpec spec) {
-  if (!family_parameters(spec.family).empty()) {
-    fail(ErrorCode::invalid_argument, "'{}': auto has no parameters", spec.family);
-  }
   spec.family = has_lookups(spec) ? "mih" : "flat";
   return make_family(spec);
 }
 
-class AutoFamily final : public Family {
+class ExactAuto final : public Family {
  public:
-  explicit AutoFamily(const IndexSpec& spec)
+  explicit ExactAuto(const IndexSpec& spec)
       : has_lookups_(has_lookups(spec)), fitting_(fitting_family(spec)) {}
 
   SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
@@ -60,7 +57,7 @@ class AutoFamily final : public Family {
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     Neighbors found = fitting_->search(queries, parts, k, context);
-    explain(estimate_lookups(parts, queries.rows(), 0), "at least ", context, found.stats.plan);
+    if (has_lookups_) explain(parts, queries.rows(), {}, context, found.stats.plan);
     return found;
   }
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
@@ -69,22 +66,16 @@ class AutoFamily final : public Family {
     if (has_lookups_) {
       const std::int64_t bits =
           most_differing(Radius(Metric::hamming, radius).largest_key(), queries.cols());
-      explain(estimate_lookups(parts, queries.rows(), bits), "", context, found.stats.plan);
+      explain(parts, queries.rows(), bits, context, found.stats.plan);
     }
     return found;
   }
 
  private:
-  // How far the k nearest are, and so what looking them up takes, is not known before.
-  void explain(const LookupEstimate& estimate, std::string_view bound, const Context& context,
-               Plan& plan) const {
-    if (!has_lookups_ || estimate.rows == 0) return;
-    const double of_a_millisecond = 1e6 * resolve_threads(context.threads);
-    plan.note += fmt::format(
-        "{}of {} rows with tables, a query is estimated at {}{:.3g} ms by lookups, {:.3g} ms by a "
-        "scan",
-        plan.note.empty() ? "" : "; ", estimate.rows, bound, estimate.lookups / of_a_millisecond,
-        estimate.scan / of_a_millisecond);
+  // bits: none where it is not known how far the k nearest are.
+  static void explain(std::span<const AskedPart> parts, std::int64_t queries,
+                      std::optional<std::int64_t> bits, const Context& context, Plan& plan) {
+    estimate_exact(parts, queries, bits, resolve_threads(context.threads)).explain(plan);
   }
 
   bool has_lookups_;
@@ -94,7 +85,8 @@ class AutoFamily final : public Family {
 }  // namespace
 
 std::unique_ptr<Family> make_auto(const IndexSpec& spec) {
-  return std::make_unique<AutoFamily>(spec);
+  if (family_parameters(spec.family).empty()) return std::make_unique<ExactAuto>(spec);
+  return make_scoring_auto(spec);
 }
 
 }  // namespace nearfield

@@ -46,10 +46,8 @@ class Ewh final : public Family {
     verify_ewh_tables(static_cast<const EwhTables&>(data), rows, path, monitor);
   }
 
-  // Also several, if they are devices at all.
-  void check_search_device(const Context& context) const override {
-    static_cast<void>(on_device(context));
-  }
+  // Also on several.
+  void check_search_device(const Context& context) const override { check_devices(context); }
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     return ewh_search(*flat_, queries, parts, k, context);

@@ -93,6 +93,24 @@ int largest_threshold(const EwhShape& shape, const std::vector<double>& near, do
   return 1;
 }
 
+// unlike: some of the distances between rows that have nothing to do with each other.
+double cost_among(const EwhShape& shape, std::int64_t rows, std::int64_t cols,
+                  const std::vector<std::int64_t>& unlike) {
+  const EwhTuning& tuning = ewh_tuning();
+  double short_list = 0;
+  for (const std::int64_t distance : unlike) {
+    short_list += chance_found(shape, cols, distance) / static_cast<double>(unlike.size());
+  }
+  const double verified = tuning.query + tuning.verify * short_list * static_cast<double>(rows);
+  const auto tables = static_cast<double>(shape.tables);
+  if (scores_every_row(shape)) return verified + tuning.score * tables * static_cast<double>(rows);
+  const double touched =
+      1 - chance_of_none(mean_error_chances(cols, unlike, shape.bits, shape.errors()));
+  return verified +
+         tables * (tuning.touch * touched * static_cast<double>(rows) +
+                   tuning.lookup * static_cast<double>(near_buckets(shape.bits, shape.errors())));
+}
+
 // Shapes of some tables and bits.
 class EwhChoosing {
  public:
@@ -132,7 +150,7 @@ class EwhChoosing {
         const double found =
             std::min(chance_found(tried, cols_, parameters_.near), parameters_.recall);
         if (best && found < most_found) continue;
-        const double cost = ewh_cost(tried, rows_, cols_, unlike_);
+        const double cost = cost_among(tried, rows_, cols_, unlike_);
         if (best && found == most_found && cost >= least_cost) continue;
         best = tried;
         least_cost = cost;
@@ -190,21 +208,9 @@ EwhMost most_of_ewh(std::int64_t rows, std::int64_t cols, const EwhParameters& p
           parameters.bits.value_or(std::clamp(log_rows, std::max(1, parameters.errors), most))};
 }
 
-double ewh_cost(const EwhShape& shape, std::int64_t rows, std::int64_t cols,
-                const std::vector<std::int64_t>& unlike) {
-  const EwhTuning& tuning = ewh_tuning();
-  double short_list = 0;
-  for (const std::int64_t distance : unlike) {
-    short_list += chance_found(shape, cols, distance) / static_cast<double>(unlike.size());
-  }
-  const double verified = tuning.verify * short_list * static_cast<double>(rows);
-  const auto tables = static_cast<double>(shape.tables);
-  if (scores_every_row(shape)) return verified + tuning.score * tables * static_cast<double>(rows);
-  const double touched =
-      1 - chance_of_none(mean_error_chances(cols, unlike, shape.bits, shape.errors()));
-  return verified +
-         tables * (tuning.touch * touched * static_cast<double>(rows) +
-                   tuning.lookup * static_cast<double>(near_buckets(shape.bits, shape.errors())));
+double ewh_cost(const EwhShape& shape, MatrixView rows) {
+  const DefaultFloats floats;
+  return cost_among(shape, rows.rows(), rows.cols(), quantiles_of(sampled_distances(rows)));
 }
 
 bool scores_every_row(const EwhShape& shape) { return shape.bits <= ewh_tuning().most_scored_bits; }

@@ -31,10 +31,8 @@ struct EwhMost {
 };
 EwhMost most_of_ewh(std::int64_t rows, std::int64_t cols, const EwhParameters& parameters);
 
-// What a query of so many rows is taken to cost, in nanoseconds of a thread. unlike: as
-// sampled_distances.
-double ewh_cost(const EwhShape& shape, std::int64_t rows, std::int64_t cols,
-                const std::vector<std::int64_t>& unlike);
+// What a query of these rows is taken to cost, in nanoseconds of a thread.
+double ewh_cost(const EwhShape& shape, MatrixView rows);
 
 // Whether rows are scored one by one by a kernel, instead of by the lists of buckets.
 bool scores_every_row(const EwhShape& shape);

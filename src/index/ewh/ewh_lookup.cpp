@@ -7,6 +7,7 @@
 #include "core/checked.hpp"
 #include "hash/near_buckets.hpp"
 #include "index/part.hpp"
+#include "index/rows_between.hpp"
 
 namespace nearfield {
 namespace {

@@ -15,8 +15,8 @@
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
 #include "filter/bits/bit_thresholds.hpp"
+#include "index/ewh/ewh_division.hpp"
 #include "index/ewh/ewh_lookup.hpp"
-#include "index/ewh/ewh_tables.hpp"
 #include "index/ewh/gpu/ewh_device.hpp"
 #include "index/questions.hpp"
 #include "index/stages.hpp"
@@ -30,54 +30,9 @@ namespace {
 
 constexpr MetricSpec kEwhMetric = Metric::hamming;
 
-// Share what reading the buckets of a block of rows takes.
-constexpr std::int64_t kGroupQueries = 8;
-// Of a run that several threads share for a few queries: fewer are scored in 0.1 ms.
-constexpr std::int64_t kLeastPiece = 1 << 18;
 // Where devices and threads share: the last to end keeps the others waiting for a small part.
 constexpr std::int64_t kTasksOfAWorker = 8;
 constexpr std::int64_t kDeviceQueries = 256;  // of a group
-
-struct AskedEwhRun {
-  EwhRows rows;
-  std::span<const std::int64_t> ids;
-};
-
-// What has tables, and what has not.
-struct EwhDivision {
-  std::vector<AskedEwhRun> runs;
-  std::vector<AskedPart> scanned;  // at least one, which may be without rows
-  std::int64_t scanned_rows = 0;
-  std::int64_t scored_rows = 0;
-
-  explicit EwhDivision(std::span<const AskedPart> parts) {
-    for (const AskedPart& part : parts) {
-      const auto* const tables = static_cast<const EwhTables*>(part.view.family.get());
-      std::int64_t end = 0;
-      if (tables != nullptr && !part.only_listed) {  // those of a list are few
-        for (const auto& run : tables->runs()) add_run(part, *run);
-        end = tables->rows();
-      }
-      if (end < part.view.count || end == 0) scan(part, {end, part.view.count});
-    }
-    if (scanned.empty()) scan(parts.back(), {});
-  }
-
- private:
-  void add_run(const AskedPart& part, const EwhRun& run) {
-    const Range range = run.rows;
-    runs.push_back(
-        {{&run, part.view.rows().slice(range.begin, range.size()), part.filter().words()},
-         part.view.ids().subspan(static_cast<std::size_t>(range.begin),
-                                 static_cast<std::size_t>(range.size()))});
-    scored_rows += range.size();
-  }
-  void scan(const AskedPart& part, Range rows) {
-    scanned.push_back(part);
-    scanned.back().only_rows = rows;
-    scanned_rows += rows.size();
-  }
-};
 
 // The k nearest, found by any number of threads.
 class EwhNearest : public NearestQuestion {
@@ -113,21 +68,10 @@ class EwhNearest : public NearestQuestion {
     for (std::int64_t query = 0; query < found.queries; ++query) {
       const auto count = static_cast<std::size_t>(found.counts[static_cast<std::size_t>(query)]);
       for (const double key : found.keys_of(query).first(count)) {
-        expected += mean_chance(division, cols_, static_cast<std::int64_t>(key));
+        expected += division.chance(cols_, static_cast<std::int64_t>(key));
       }
     }
     return wanted > 0 ? expected / static_cast<double>(wanted) : 1;
-  }
-
-  // Of all rows, those of a scan being found for certain.
-  static double mean_chance(const EwhDivision& division, std::int64_t cols,
-                            std::int64_t differing) {
-    auto expected = static_cast<double>(division.scanned_rows);
-    for (const AskedEwhRun& asked : division.runs) {
-      const EwhRun& run = *asked.rows.run;
-      expected += run.chance(cols, differing) * static_cast<double>(run.rows.size());
-    }
-    return expected / static_cast<double>(division.scanned_rows + division.scored_rows);
   }
 
  private:
@@ -173,7 +117,7 @@ class EwhWithin : public WithinQuestion {
 
   // Of rows at the radius: nearer ones are found with a larger chance.
   double expected_recall(const Ranges& /*found*/, const EwhDivision& division) const {
-    return EwhNearest::mean_chance(division, cols_, most_bits_);
+    return division.chance(cols_, most_bits_);
   }
 
  private:
@@ -191,14 +135,15 @@ class EwhScoring {
     take_workers(context);
     const std::int64_t workers = std::ssize(workers_);
     const std::int64_t tasks = devices_.empty() ? workers : kTasksOfAWorker * workers;
-    group_ = devices_.empty() ? kGroupQueries
-                              : std::clamp(queries.rows() / tasks, kGroupQueries, kDeviceQueries);
+    group_ = devices_.empty()
+                 ? kEwhGroupQueries
+                 : std::clamp(queries.rows() / tasks, kEwhGroupQueries, kDeviceQueries);
     groups_ = divide_up(queries.rows(), group_);
     // A device by itself has no use for pieces.
     const std::int64_t most = workers > 1 ? std::max<std::int64_t>(tasks / groups_, 1) : 1;
     for (const AskedEwhRun& run : division.runs) {
       const std::int64_t rows = run.rows.run->rows.size();
-      const std::int64_t pieces = std::clamp<std::int64_t>(rows / kLeastPiece, 1, most);
+      const std::int64_t pieces = std::clamp<std::int64_t>(rows / kLeastEwhPiece, 1, most);
       for (std::int64_t i = 0; i < pieces; ++i) {
         pieces_.push_back({&run, {rows * i / pieces, rows * (i + 1) / pieces}});
       }
@@ -386,7 +331,7 @@ std::int64_t bytes_of_scoring(std::span<const AskedPart> parts, const EwhDivisio
 
 // That are open at a time: a group of each thread, or of a device.
 int most_goals(const Context& context, int threads) {
-  if (!on_device(context)) return threads * static_cast<int>(kGroupQueries);
+  if (!on_device(context)) return threads * static_cast<int>(kEwhGroupQueries);
   const auto devices = static_cast<int>(split_devices(context.device).size());
   return (threads + devices) * static_cast<int>(kDeviceQueries);
 }

@@ -64,6 +64,11 @@ double EwhRun::chance(std::int64_t cols, std::int64_t differing) const {
   return chances_[static_cast<std::size_t>(differing)];
 }
 
+double EwhRun::cost(MatrixView of_rows) const {
+  std::call_once(cost_once_, [&] { cost_ = ewh_cost(shape, of_rows); });
+  return cost_;
+}
+
 std::int64_t EwhTables::bytes() const {
   std::int64_t bytes = 0;
   for (const auto& run : runs_) {

@@ -38,12 +38,17 @@ struct EwhRun {
                            std::vector<std::uint32_t>& buckets) const;
   // The chance that a row is found which differs in so many of the columns' bits.
   double chance(std::int64_t cols, std::int64_t differing) const;
+  // What a query takes of a thread, in nanoseconds. of_rows: those of the run, of which it looks at
+  // some when it is first asked.
+  double cost(MatrixView of_rows) const;
 
   DeviceCopies copies;
 
  private:
   mutable std::once_flag chances_once_;
   mutable std::vector<double> chances_;
+  mutable std::once_flag cost_once_;
+  mutable double cost_ = 0;
 };
 
 // Runs of whole words of 64 rows, from row 0 on.

@@ -10,6 +10,7 @@ namespace nearfield {
 // 4 bits 2.7 ms, 42,770 rows being verified; 6 of 12 bits 1.4 ms for 462,775 rows in lists; 4 of 20
 // bits 0.07 ms for 844 buckets with 3,214 rows.
 struct EwhTuning {
+  double query = 3'000;                    // that is scored in a run
   double lookup = 60;                      // of a bucket
   double touch = 3;                        // of a row in a bucket
   double score = 0.035;                    // of a row and a table, where a kernel scores every row

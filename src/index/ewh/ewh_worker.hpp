@@ -1,7 +1,6 @@
 // Who scores the rows of a run and verifies what reaches the threshold: a thread, or a device.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -19,14 +18,6 @@ struct EwhRows {
   MatrixView rows;                      // of the run alone
   std::span<const std::uint64_t> live;  // a bit for each row of its part; empty: all
 };
-
-// Of the rows of a bucket, which rise, those of a piece.
-inline std::span<const std::uint32_t> rows_between(std::span<const std::uint32_t> rows,
-                                                   Range piece) {
-  const auto begin = std::ranges::lower_bound(rows, piece.begin);
-  const auto end = std::lower_bound(begin, rows.end(), piece.end);
-  return {begin, end};
-}
 
 struct EwhAsking {
   const std::byte* query;

@@ -1,9 +1,11 @@
 // Locality-sensitive hashing: near vectors are likely to have the same hash, and are looked up by
 // it. What is not in a table yet is scanned. Of what is found the nearest are given, which may not
 // be the nearest of all: answers are not exact.
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/checked.hpp"
@@ -53,15 +55,13 @@ class Lsh final : public Family {
 
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
-    const std::vector<AskedPart> asked = divided(parts);
-    return with_unknown_recall(
-        flat_->search(queries, asked, k, within_limits(parts, asked, context)));
+    const Divided asked = divide(parts, context);
+    return with_unknown_recall(flat_->search(queries, asked.parts, k, asked.context));
   }
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
                 const Context& context) const override {
-    const std::vector<AskedPart> asked = divided(parts);
-    return with_unknown_recall(
-        flat_->within(queries, asked, radius, within_limits(parts, asked, context)));
+    const Divided asked = divide(parts, context);
+    return with_unknown_recall(flat_->within(queries, asked.parts, radius, asked.context));
   }
 
   void check_search_device(const Context& context) const override {
@@ -74,9 +74,20 @@ class Lsh final : public Family {
   }
 
  private:
+  // Who is asked, and how: less copies of that, and of a device less what stays there.
+  struct Divided {
+    std::vector<AskedPart> parts;
+    Context context;
+  };
+
   // Each run by itself, and the rows behind the last one by a scan. Rows of a list are few, and are
   // looked at one by one.
-  std::vector<AskedPart> divided(std::span<const AskedPart> parts) const {
+  Divided divide(std::span<const AskedPart> parts, const Context& context) const {
+    LshStay stay;
+    if (on_device(context)) {
+      stay = lsh_stay(runs_of(parts), parameters_.probes,
+                      round_up(row_bytes(spec_.dtype, spec_.cols), std::int64_t{8}), context);
+    }
     std::vector<AskedPart> asked;
     for (const AskedPart& part : parts) {
       const auto* const tables = static_cast<const LshTables*>(part.view.family.get());
@@ -85,7 +96,9 @@ class Lsh final : public Family {
         for (const auto& run : tables->runs()) {
           asked.push_back(part);
           asked.back().only_rows = run->rows;
-          asked.back().finder = std::make_shared<LshFinder>(run, parameters_.probes, spec_.metric);
+          const bool stays = std::ranges::find(stay.runs, run.get()) != stay.runs.end();
+          asked.back().finder =
+              std::make_shared<LshFinder>(run, parameters_.probes, spec_.metric, stays);
           end = run->rows.end;
         }
       }
@@ -93,18 +106,9 @@ class Lsh final : public Family {
       asked.push_back(part);
       if (end > 0) asked.back().only_rows = Range{end, part.view.count};
     }
-    return asked;
-  }
-
-  // Less copies of who is asked; and on a device, less what it holds.
-  Context within_limits(std::span<const AskedPart> parts, std::span<const AskedPart> asked,
-                        const Context& context) const {
     Context own = beside_pieces(parts, asked, context);
-    if (on_device(context)) {
-      own.device_memory_limit = room_beside_lsh(
-          runs_of(parts), round_up(row_bytes(spec_.dtype, spec_.cols), std::int64_t{8}), context);
-    }
-    return own;
+    if (on_device(context)) own.device_memory_limit = stay.left;
+    return {std::move(asked), std::move(own)};
   }
 
   // That are looked up.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <nearfield/context.hpp>
 #include <nearfield/metric.hpp>
@@ -14,19 +15,27 @@
 
 namespace nearfield {
 
-// Rows and tables of a run are copied to the device by its first search there, and stay. Queries
-// are projected there, the host hashes the projections, and the device lists the rows of their
-// buckets and makes their keys: all as on the CPU, to the bit. The context names the device.
+// Rows and tables of a run are copied to the device by its first search there, and stay, if there
+// is room. Queries are projected there, the host hashes the projections, and the device lists the
+// rows of their buckets and makes their keys: all as on the CPU, to the bit. Of other runs the rows
+// come piece by piece with each batch of queries, and so do the lists of their buckets, of which
+// only those the queries need; of sorted keys the lists come likewise. The context names the
+// device.
 
-// What these runs leave of the limit, or of the device. Throws memory_limit.
-std::int64_t room_beside_lsh(std::span<const LshRun* const> runs, std::int64_t row_bytes,
-                             const Context& context);
+// Those of some runs that stay, one after the other as long as there is room for a search beside
+// them, and what they leave of the limit, or of the device.
+struct LshStay {
+  std::vector<const LshRun*> runs = {};
+  std::int64_t left = 0;
+};
+LshStay lsh_stay(std::span<const LshRun* const> runs, std::int64_t probes, std::int64_t row_bytes,
+                 const Context& context);
 
 // A search of a run. The context's limit is what is left for it.
 class LshDevice {
  public:
-  // Throws unsupported for sorted tables and where the device lacks float64.
-  LshDevice(const LshRun& run, std::int64_t probes, const Context& context);
+  // Throws unsupported where the device lacks float64.
+  LshDevice(const LshRun& run, std::int64_t probes, bool stays, const Context& context);
 
   // How it is to be cut. Throws memory_limit where there is no room for a query.
   void add_to(SearchShape& shape) const;
@@ -36,6 +45,7 @@ class LshDevice {
  private:
   const LshRun& run_;
   std::int64_t probes_;
+  bool stays_;
   const Context& context_;
 };
 

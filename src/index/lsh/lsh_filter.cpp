@@ -159,7 +159,7 @@ class LshFilterMaker final : public FilterMaker {
 }  // namespace
 
 std::unique_ptr<FilterMaker> LshFinder::make(DType queries, const Context& context) const {
-  if (on_device(context)) return LshDevice(*run_, probes_, context).make(metric_, queries);
+  if (on_device(context)) return LshDevice(*run_, probes_, stays_, context).make(metric_, queries);
   return std::make_unique<LshFilterMaker>(*run_, probes_, metric_, isa_of(context));
 }
 
@@ -168,7 +168,7 @@ void LshFinder::add_to(SearchShape& shape, const Context& context) const {
   constexpr double kShare = 1.0 / 64;  // of the rows, that are verified: a guess
   const std::int64_t rows = run_->rows.size();
   shape.value_cost *= kShare;
-  if (on_device(context)) return LshDevice(*run_, probes_, context).add_to(shape);
+  if (on_device(context)) return LshDevice(*run_, probes_, stays_, context).add_to(shape);
   shape.tiles = TileShape{.most_rows = rows,
                           .most_pairs = rows,
                           .most_listed = kMostListed,

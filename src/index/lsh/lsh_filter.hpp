@@ -12,11 +12,11 @@
 
 namespace nearfield {
 
-// Of the rows of a run.
+// Of the rows of a run. stays: whether a device that is asked keeps it.
 class LshFinder final : public RowFinder {
  public:
-  LshFinder(std::shared_ptr<const LshRun> run, std::int64_t probes, MetricSpec metric)
-      : run_(std::move(run)), probes_(probes), metric_(metric) {}
+  LshFinder(std::shared_ptr<const LshRun> run, std::int64_t probes, MetricSpec metric, bool stays)
+      : run_(std::move(run)), probes_(probes), metric_(metric), stays_(stays) {}
 
   std::unique_ptr<FilterMaker> make(DType queries, const Context& context) const override;
   void add_to(SearchShape& shape, const Context& context) const override;
@@ -25,6 +25,7 @@ class LshFinder final : public RowFinder {
   std::shared_ptr<const LshRun> run_;
   std::int64_t probes_;
   MetricSpec metric_;
+  bool stays_;
 };
 
 }  // namespace nearfield

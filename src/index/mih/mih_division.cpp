@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/checked.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -37,14 +39,20 @@ AskedPart AskedRun::to_scan() const {
 }
 
 LookupEstimate estimate_lookups(std::span<const AskedPart> parts, std::int64_t queries,
-                                std::int64_t bits) {
+                                std::int64_t bits, int threads) {
   LookupEstimate estimate;
+  const auto busy = static_cast<double>(
+      std::clamp<std::int64_t>(divide_up(queries, kMihTaskQueries), 1, threads));
   for (const AskedPart& part : parts) {
     const MatrixView rows = part.view.rows();
     for (const auto& run : runs_of(part)) {
+      const double looked_up = lookup_cost(*run, bits);
+      const double scanned =
+          scan_cost(run->rows.size(), row_bytes(rows.dtype(), rows.cols()), queries);
       estimate.rows += run->rows.size();
-      estimate.lookups += lookup_cost(*run, bits);
-      estimate.scan += scan_cost(run->rows.size(), row_bytes(rows.dtype(), rows.cols()), queries);
+      estimate.lookups += looked_up / busy;
+      estimate.scan += scanned / threads;
+      estimate.divided += looked_up > scanned ? scanned / threads : looked_up / busy;
     }
   }
   return estimate;

@@ -32,16 +32,20 @@ struct Division {
 Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int64_t bits,
                 double part_of_a_scan = 1);
 
-// Of rows that have tables: what looking a query up takes of a thread, and what scanning does, in
-// nanoseconds.
+// Looked up by one thread, one after the other.
+inline constexpr std::int64_t kMihTaskQueries = 8;
+
+// Of rows that have tables: how long it takes to look a query up, and to scan, in nanoseconds.
 struct LookupEstimate {
   std::int64_t rows = 0;
   double lookups = 0;
   double scan = 0;
+  double divided = 0;  // as divide() has it, each run by one of both
 };
 
-// Of a query that asks for rows that differ in so many bits.
+// Of a query that asks for rows that differ in so many bits, one of `queries`. A scan keeps all
+// threads busy, lookups of few queries do not.
 LookupEstimate estimate_lookups(std::span<const AskedPart> parts, std::int64_t queries,
-                                std::int64_t bits);
+                                std::int64_t bits, int threads);
 
 }  // namespace nearfield

@@ -44,16 +44,15 @@ template <class Find>
 std::vector<LeftToScan> look_up(MatrixView queries, std::span<const AskedRun> runs,
                                 const Context& context, Monitor& monitor, Stats& stats,
                                 const Find& find) {
-  constexpr std::int64_t kQueriesOfATask = 8;
   const int threads = resolve_threads(context.threads);
   std::vector<MihLookup> lookups(static_cast<std::size_t>(threads),
                                  MihLookup(queries.cols(), isa_of(context)));
   std::vector<std::vector<std::uint8_t>> answered(
       runs.size(), std::vector<std::uint8_t>(static_cast<std::size_t>(queries.rows())));
-  const std::int64_t tasks = divide_up(queries.rows(), kQueriesOfATask);
+  const std::int64_t tasks = divide_up(queries.rows(), kMihTaskQueries);
   run_tasks(tasks, tasks > 1 ? threads : 1, [&](std::int64_t task, int worker) {
-    const std::int64_t end = std::min((task + 1) * kQueriesOfATask, queries.rows());
-    for (std::int64_t query = task * kQueriesOfATask; query < end; ++query) {
+    const std::int64_t end = std::min((task + 1) * kMihTaskQueries, queries.rows());
+    for (std::int64_t query = task * kMihTaskQueries; query < end; ++query) {
       for (std::size_t run = 0; run < runs.size(); ++run) {
         if (!find(query, runs[run], lookups[static_cast<std::size_t>(worker)])) continue;
         answered[run][static_cast<std::size_t>(query)] = 1;

@@ -16,6 +16,7 @@
 #include "filter/filter.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
+#include "tests/unit/index/same_answers.hpp"
 #include "tests/unit/index/small_parts.hpp"
 #include "tests/unit/io/temp_folder.hpp"
 
@@ -23,6 +24,7 @@ namespace nearfield {
 namespace {
 
 using test::expect_error;
+using test::expect_same_answers;
 using test::TempFolder;
 
 Matrix gaussian(DType dtype, std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
@@ -36,13 +38,6 @@ IndexSpec coded_spec(const std::string& family, DType dtype, std::int64_t cols,
 
 bool found_by_codes(const Stats& stats) {
   return stats.plan.filter.find("tables of codes") != std::string::npos;
-}
-
-void expect_the_same(const Neighbors& a, const Neighbors& b) {
-  EXPECT_EQ(a.ids, b.ids);
-  EXPECT_EQ(a.keys, b.keys);
-  EXPECT_EQ(a.distances, b.distances);
-  EXPECT_EQ(a.counts, b.counts);
 }
 
 std::vector<double> decoded_row(MatrixView rows, std::int64_t row) {
@@ -158,10 +153,10 @@ TEST(Coded, FindsTheNearestByTheirCodes) {
         EXPECT_TRUE(std::ranges::equal(alone.keys, found.keys_of(query)));
       }
       for (const Isa isa : available_isas()) {
-        expect_the_same(index.search(queries, {.k = 20}, {.isa = isa}), found);
+        expect_same_answers(index.search(queries, {.k = 20}, {.isa = isa}), found);
       }
       for (const int threads : {1, 3, 8}) {
-        expect_the_same(index.search(queries, {.k = 20}, {.threads = threads}), found);
+        expect_same_answers(index.search(queries, {.k = 20}, {.threads = threads}), found);
       }
 
       // From a file, and with rows that come and go.
@@ -170,16 +165,16 @@ TEST(Coded, FindsTheNearestByTheirCodes) {
       Index opened = Index::open(folder.path("coded"));
       const Neighbors again = opened.search(queries, {.k = 20});
       EXPECT_TRUE(found_by_codes(again.stats));
-      expect_the_same(again, found);
+      expect_same_answers(again, found);
       std::vector<std::int64_t> ids;
       for (std::int64_t id = 0; id < 40; ++id) ids.push_back(10'000 + id);
       for (Index* const changed : {&index, &opened}) {
         changed->add(rows.view().slice(100, 40), ids);
         EXPECT_EQ(changed->search(rows.view().slice(100, 40), {.k = 50}).exact, false);
         changed->remove(ids);
-        expect_the_same(changed->search(queries, {.k = 20}), found);
+        expect_same_answers(changed->search(queries, {.k = 20}), found);
         changed->compact();
-        expect_the_same(changed->search(queries, {.k = 20}), found);
+        expect_same_answers(changed->search(queries, {.k = 20}), found);
       }
     }
   }
@@ -202,10 +197,10 @@ TEST(Coded, FiltersBeforeItChooses) {
     few.remove(others);
     const Neighbors expected = few.search(queries, {.k = 10});
     EXPECT_EQ(expected.counts, std::vector<std::int64_t>(20, 10));
-    expect_the_same(index.search(queries, {.k = 10, .filter = {IdFilter::Kind::only, ids}}),
-                    expected);
-    expect_the_same(index.search(queries, {.k = 10, .filter = {IdFilter::Kind::without, others}}),
-                    expected);
+    expect_same_answers(index.search(queries, {.k = 10, .filter = {IdFilter::Kind::only, ids}}),
+                        expected);
+    expect_same_answers(
+        index.search(queries, {.k = 10, .filter = {IdFilter::Kind::without, others}}), expected);
   }
 }
 
@@ -221,7 +216,7 @@ TEST(Coded, VectorsDecideAmongTheNearestByCodes) {
       return index.search(queries, {.k = k});
     };
     // Where all are looked at, nothing is missed.
-    expect_the_same(search(",rerank=1500", 10), truth);
+    expect_same_answers(search(",rerank=1500", 10), truth);
     const Neighbors found = search(",rerank=40", 10);
     EXPECT_FALSE(found.exact);
     EXPECT_TRUE(found_by_codes(found.stats));
@@ -309,7 +304,7 @@ TEST(Coded, FewRowsAreScanned) {
   index.save(folder.path("few"));
   verify_index(folder.path("few"));
   Index opened = Index::open(folder.path("few"));
-  expect_the_same(opened.search(rows, {.k = 5}), index.search(rows, {.k = 5}));
+  expect_same_answers(opened.search(rows, {.k = 5}), index.search(rows, {.k = 5}));
   index.add(rows.view().slice(499, 101));
   EXPECT_FALSE(index.search(rows, {.k = 5}).exact);
 }

@@ -10,6 +10,7 @@
 
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
+#include "tests/unit/index/same_answers.hpp"
 #include "tests/unit/io/temp_folder.hpp"
 
 namespace nearfield {
@@ -24,24 +25,26 @@ Context on_lsh_device() {
   return context;
 }
 
-void expect_as_on_cpu(const Index& index, MatrixView queries, const IdFilter& filter = {}) {
+void expect_as_on_cpu(const Index& index, MatrixView queries, const IdFilter& filter = {},
+                      const Context& context = on_lsh_device()) {
   for (const std::int64_t k : {1, 10, 3'000}) {
     const SearchOptions options{.k = k, .filter = filter};
-    const Neighbors found = index.search(queries, options, on_lsh_device());
+    const Neighbors found = index.search(queries, options, context);
     const Neighbors expected = index.search(queries, options);
-    EXPECT_EQ(found.ids, expected.ids);
-    EXPECT_EQ(found.keys, expected.keys);
-    EXPECT_EQ(found.counts, expected.counts);
+    test::expect_same_answers(found, expected);
     EXPECT_FALSE(found.exact);
     EXPECT_NE(found.stats.plan.filter.find("on the device"), std::string::npos)
         << found.stats.plan.filter;
     EXPECT_EQ(found.stats.pairs_verified, expected.stats.pairs_verified);
   }
   const RangeOptions near{.radius = 0.9, .filter = filter};
-  const Ranges found = index.within(queries, near, on_lsh_device());
-  const Ranges expected = index.within(queries, near);
-  EXPECT_EQ(found.offsets, expected.offsets);
-  EXPECT_EQ(found.ids, expected.ids);
+  test::expect_same_answers(index.within(queries, near, context), index.within(queries, near));
+}
+
+Context with_limit(std::int64_t bytes) {
+  Context context = on_lsh_device();
+  context.device_memory_limit = bytes;
+  return context;
 }
 
 TEST(DeviceLsh, AnswersAsTheCpu) {
@@ -77,6 +80,33 @@ TEST(DeviceLsh, MoreThanThereIsRoomForComesInPieces) {
   expect_as_on_cpu(index, rows.view().slice(0, 100));
 }
 
+// Rows that do not fit come piece by piece, and with them the lists of their buckets, which sorted
+// keys always send.
+TEST(DeviceLsh, WhatIsLargerThanTheDeviceComesInPieces) {
+  for (const std::string match : {"table", "sort"}) {
+    const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::f32, 8'256, 20, 6});
+    const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 70, 20, 7});
+    Index index(
+        {.family = "lsh,tables=4,probes=6,match=" + match, .dtype = DType::f32, .cols = 20});
+    index.add(rows.view().slice(0, 6'016));
+    index.add(rows.view().slice(6'016, 2'240));
+    std::vector<std::int64_t> ids;
+    for (std::int64_t id = 0; id < rows.rows(); id += 5) ids.push_back(id);
+    for (const std::int64_t limit : {20'000, 300'000, 1'000'000, 50'000'000}) {
+      SCOPED_TRACE(match + " within " + std::to_string(limit));
+      expect_as_on_cpu(index, queries, {}, with_limit(limit));
+      expect_as_on_cpu(index, queries, {IdFilter::Kind::without, ids}, with_limit(limit));
+    }
+    expect_as_on_cpu(index, queries);
+    // All rows in one of two buckets: more than is sent or found at a time.
+    Index crowded({.family = "lsh,bits=1,tables=1,probes=2,match=" + match, .cols = 20});
+    crowded.add(rows);
+    for (const std::int64_t limit : {20'000, 1'000'000}) {
+      expect_as_on_cpu(crowded, queries, {}, with_limit(limit));
+    }
+  }
+}
+
 TEST(DeviceLsh, WhatIsNotFiniteIsNeverFound) {
   Matrix rows = data::make_matrix({data::Kind::gaussian, DType::f32, 2'048, 6, 4});
   reinterpret_cast<float*>(rows.row(3))[2] = std::numeric_limits<float>::quiet_NaN();
@@ -85,28 +115,31 @@ TEST(DeviceLsh, WhatIsNotFiniteIsNeverFound) {
   Index index({.family = "lsh,bits=2,tables=2,probes=4", .dtype = DType::f32, .cols = 6});
   index.add(rows);
   expect_as_on_cpu(index, rows.view().slice(0, 10));
+  expect_as_on_cpu(index, rows.view().slice(0, 10), {}, with_limit(100'000));
 }
 
 TEST(DeviceLsh, SaysWhatItCannotDo) {
   const test::TempFolder folder;
   const Matrix rows = data::make_matrix({data::Kind::uniform, DType::u8, 3'008, 6, 5});
-  Index sorted({.family = "lsh,match=sort,tables=2", .dtype = DType::u8, .cols = 6});
-  sorted.add(rows);
   const MatrixView query = rows.view().slice(0, 1);
-  expect_error([&] { sorted.search(query, {.k = 1}, on_lsh_device()); }, ErrorCode::unsupported,
-               {"match=table"});
+  for (const std::string family : {"lsh,bits=2,tables=2,probes=4", "lsh,match=sort,tables=2"}) {
+    SCOPED_TRACE(family);
+    Index index({.family = family, .dtype = DType::u8, .cols = 6});
+    index.add(rows);
+    expect_error([&] { index.search(query, {.k = 1}, with_limit(2'000)); }, ErrorCode::memory_limit,
+                 {"2000", "raise its limit"});
+  }
   Index index({.family = "lsh,bits=2,tables=2,probes=4", .dtype = DType::u8, .cols = 6});
   index.add(rows);
-  Context small = on_lsh_device();
-  small.device_memory_limit = 10'000;
-  expect_error([&] { index.search(query, {.k = 1}, small); }, ErrorCode::memory_limit, {"10000"});
   index.save(folder.path("lsh"));
   std::string bytes = folder.get("lsh");
   for (std::size_t i = bytes.size() - 4; i < bytes.size(); ++i) bytes[i] = '\xff';
   folder.put("lsh", bytes);
   const Index changed = Index::open(folder.path("lsh"));
-  expect_error([&] { changed.search(query, {.k = 1}, on_lsh_device()); }, ErrorCode::corrupt_file,
-               {"among the 3008", "build the index again"});
+  for (const Context& context : {on_lsh_device(), with_limit(100'000)}) {
+    expect_error([&] { changed.search(query, {.k = 1}, context); }, ErrorCode::corrupt_file,
+                 {"among the 3008", "build the index again"});
+  }
 }
 
 }  // namespace

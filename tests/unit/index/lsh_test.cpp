@@ -14,6 +14,7 @@
 #include "core/random.hpp"
 #include "filter/filter.hpp"
 #include "tests/unit/expect_error.hpp"
+#include "tests/unit/index/same_answers.hpp"
 #include "tests/unit/index/small_parts.hpp"
 #include "tests/unit/io/temp_folder.hpp"
 
@@ -21,6 +22,7 @@ namespace nearfield {
 namespace {
 
 using test::expect_error;
+using test::expect_same_answers;
 using test::TempFolder;
 
 // Of clusters, so that there is something to look up: whole numbers from 0 to 255.
@@ -57,13 +59,6 @@ IndexSpec lsh_spec(const std::string& family, DType dtype, std::int64_t cols,
 
 bool by_hashes(const Stats& stats) {
   return stats.plan.filter.find("locality-sensitive hashing") != std::string::npos;
-}
-
-void expect_same_answers(const Neighbors& a, const Neighbors& b) {
-  EXPECT_EQ(a.ids, b.ids);
-  EXPECT_EQ(a.keys, b.keys);
-  EXPECT_EQ(a.distances, b.distances);
-  EXPECT_EQ(a.counts, b.counts);
 }
 
 double recall_of(const Neighbors& found, const Neighbors& truth) {
@@ -165,11 +160,7 @@ TEST(Lsh, FindsAllWhereItLooksEverywhere) {
       }
       for (const double radius : {-1.0, 4'000.0, 1e300}) {
         const RangeOptions options{.radius = radius, .filter = filter};
-        const Ranges found = index.within(queries, options);
-        const Ranges expected = flat.within(queries, options);
-        EXPECT_EQ(found.offsets, expected.offsets);
-        EXPECT_EQ(found.ids, expected.ids);
-        EXPECT_EQ(found.keys, expected.keys);
+        expect_same_answers(index.within(queries, options), flat.within(queries, options));
       }
     };
     expect_as_flat(lsh);

@@ -1,6 +1,9 @@
+#include <sys/stat.h>
+
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -41,6 +44,40 @@ std::string write_some(const TempFolder& folder) {
       {{"made by", "a \"test\""}}, monitor);
   out.commit();
   return folder.path("some");
+}
+
+// What takes long to make is made once; only of a stream, where sums cannot be put in later, twice.
+TEST(TensorFile, IsTheSameInAFileAndInAStream) {
+  const TempFolder folder;
+  const std::vector<std::byte> bytes(5'000'000, std::byte{7});
+  const Context context;
+  Monitor monitor(context, 0);
+  int given = 0;
+  const auto write = [&](const std::string& path) {
+    given = 0;
+    OutputFile out(path);
+    write_tensors(out,
+                  {{"counted",
+                    TensorType::u8,
+                    {std::ssize(bytes)},
+                    [&](const TakeBytes& take) {
+                      ++given;
+                      take(bytes);
+                    }}},
+                  {}, monitor);
+    out.commit();
+  };
+  write(folder.path("file"));
+  EXPECT_EQ(given, 1);
+  TensorFile(folder.path("file")).verify(monitor);
+
+  ASSERT_EQ(::mkfifo(folder.path("stream").c_str(), 0600), 0);
+  std::string streamed;
+  std::thread reader([&] { streamed = folder.get("stream"); });
+  write(folder.path("stream"));
+  reader.join();
+  EXPECT_EQ(given, 2);
+  EXPECT_TRUE(streamed == folder.get("file"));
 }
 
 TEST(TensorFile, HoldsWhatWasWritten) {

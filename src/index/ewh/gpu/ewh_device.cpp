@@ -11,6 +11,7 @@
 #include "filter/gpu/copied_rows.hpp"
 #include "hash/near_buckets.hpp"
 #include "index/part.hpp"
+#include "index/rows_between.hpp"
 
 namespace nearfield {
 namespace {
@@ -33,6 +34,12 @@ std::int64_t bytes_of_pieces(const EwhRun& run, std::int64_t queries, std::int64
   return queries * (buckets + run.shape.tables * (rows / kMostPieceRows + 1)) *
          static_cast<std::int64_t>(sizeof(BucketPiece));
 }
+template <class Value>
+std::int64_t bytes_in(const std::vector<Value>& values) {
+  return static_cast<std::int64_t>(values.size() * sizeof(Value));
+}
+// In whole words: of more than one, both halves have some.
+std::int64_t half_of(std::int64_t rows) { return round_up(rows / 2, kWordOfRows); }
 std::int64_t bytes_of_batch(const EwhRun& run, std::int64_t queries, std::int64_t rows) {
   return DeviceScores::bytes(queries, rows) + bytes_of_pieces(run, queries, rows);
 }
@@ -55,10 +62,7 @@ EwhDevice::EwhDevice(const Context& context, std::string_view name, std::int64_t
 void EwhDevice::find(std::span<const EwhAsking> asking, const EwhRows& in, Range piece,
                      const Monitor& monitor) {
   if (const std::shared_ptr<const Rows> all = copy_of(in)) {
-    const std::int64_t queries =
-        std::clamp<std::int64_t>(kBatchPairs / piece.size(), 1, kBatchQueries);
-    const DeviceScores scores(device_, *queue_, queries, piece.size());
-    return find_in(asking, in, piece, *all, scores, monitor);
+    return find_in_copy(asking, in, piece, *all, monitor);
   }
   for (std::int64_t first = piece.begin; first < piece.end;) {
     const Range part{first, std::min(first + rows_at_once(in), piece.end)};
@@ -72,6 +76,34 @@ void EwhDevice::find(std::span<const EwhAsking> asking, const EwhRows& in, Range
   // A run that fits is reckoned without them.
   list_.reset();
   lists_.reset();
+}
+
+// Of fewer queries and rows at a time, where the device has less memory than it said.
+void EwhDevice::find_in_copy(std::span<const EwhAsking> asking, const EwhRows& in, Range piece,
+                             const Rows& copy, const Monitor& monitor) {
+  std::int64_t rows = piece.size();
+  std::int64_t queries = std::clamp<std::int64_t>(kBatchPairs / rows, 1, kBatchQueries);
+  std::optional<DeviceScores> scores;
+  for (;;) {
+    try {
+      scores.emplace(device_, *queue_, queries, rows);
+      break;
+    } catch (const gpu::OutOfMemory&) {
+      if (queries == 1 && rows <= kWordOfRows) fail_without_room(rows);
+      if (queries == 1) rows = half_of(rows);
+      queries = 1;
+    }
+  }
+  for (std::int64_t first = piece.begin; first < piece.end; first += rows) {
+    find_in(asking, in, {first, std::min(first + rows, piece.end)}, copy, *scores, monitor);
+  }
+}
+
+void EwhDevice::fail_without_room(std::int64_t rows) const {
+  fail(ErrorCode::memory_limit,
+       "{} holds the rows and has no memory left to score {} of them: free some of it, lower the "
+       "limit of {} bytes, or search on the CPU",
+       id_, rows, limit_);
 }
 
 // Null if there is no room for it, beside those of other runs that the search has used.
@@ -174,23 +206,54 @@ void EwhDevice::find_in(std::span<const EwhAsking> asking, const EwhRows& in, Ra
   for (std::size_t first = 0, turn = 0; first < asking.size(); first += most, turn ^= 1) {
     monitor.check();
     const Batch& batch = batches[turn];
-    score(in, piece, rows, scores, batch);
+    const std::int64_t pairs = std::ssize(batch.asking) * piece.size();
+    bool found = makes_room(batch, list_ ? list_->most : std::min(kFirstFound, pairs));
+    if (found) score(in, piece, rows, scores, batch);
     if (first + most < asking.size()) ready(first + most, batches[turn ^ 1]);
     queue_->wait();
-    if (count_ > std::max(list_->most, piece.size())) {  // one by one there is room for them
-      const DeviceScores own(device_, *queue_, 1, piece.size());
-      for (std::size_t i = 0; i < batch.asking.size(); ++i) {
-        find_in(batch.asking.subspan(i, 1), in, piece, rows, own, monitor);
-      }
-      continue;
-    }
-    if (count_ > list_->most) {  // now it is known how much room it takes
-      list_.reset();
-      list_.emplace(device_, count_);
-      score(in, piece, rows, scores, batch);
+    if (found && count_ > list_->most) {  // now it is known how much room it takes
+      found = count_ <= piece.size() && makes_room(batch, count_);
+      if (found) score(in, piece, rows, scores, batch);
       queue_->wait();
     }
-    collect(in, piece, batch);
+    if (found) {
+      collect(in, piece, batch);
+    } else {
+      find_in_halves(batch.asking, in, piece, rows, scores, monitor);
+    }
+  }
+}
+
+// What a batch was refused memory for, or has found too much at once.
+void EwhDevice::find_in_halves(std::span<const EwhAsking> asking, const EwhRows& in, Range piece,
+                               const Rows& rows, const DeviceScores& scores,
+                               const Monitor& monitor) {
+  if (asking.size() > 1) {
+    const std::size_t half = asking.size() / 2;
+    find_in(asking.first(half), in, piece, rows, scores, monitor);
+    find_in(asking.subspan(half), in, piece, rows, scores, monitor);
+    return;
+  }
+  // A piece that does not stay has all its memory from the start.
+  if (rows.lists == nullptr || piece.size() <= kWordOfRows) fail_without_room(piece.size());
+  const std::int64_t middle = piece.begin + half_of(piece.size());
+  find_in(asking, in, {piece.begin, middle}, rows, scores, monitor);
+  find_in(asking, in, {middle, piece.end}, rows, scores, monitor);
+}
+
+// For what kernels are given of it, and so many that are found: all that scoring allocates.
+bool EwhDevice::makes_room(const Batch& batch, std::int64_t found) {
+  try {
+    make_room_in(pieces_, bytes_in(batch.pieces));
+    make_room_in(queries_.rows, bytes_in(batch.queries));
+    make_room_in(lists_, bytes_in(batch.lists));
+    if (!list_ || list_->most < found) {
+      list_.reset();
+      list_.emplace(device_, found);
+    }
+    return true;
+  } catch (const gpu::OutOfMemory&) {
+    return false;
   }
 }
 
@@ -232,11 +295,10 @@ void EwhDevice::prepare(const EwhRows& in, Range piece, bool with_lists, Batch& 
 
 void EwhDevice::score(const EwhRows& in, Range piece, const Rows& rows, const DeviceScores& scores,
                       const Batch& batch) {
-  if (!list_) list_.emplace(device_, kFirstFound);
-  write(std::as_bytes(std::span(batch.pieces)), pieces_);
-  write(batch.queries, queries_.rows);
+  write(std::as_bytes(std::span(batch.pieces)), *pieces_);
+  write(batch.queries, *queries_.rows);
   queries_.stride = query_stride_;
-  if (rows.lists == nullptr) write(std::as_bytes(std::span(batch.lists)), lists_);
+  write(std::as_bytes(std::span(batch.lists)), *lists_);
   scores.add(*queue_, rows.lists != nullptr ? *rows.lists : *lists_, *pieces_,
              std::ssize(batch.pieces), piece.begin, piece.size());
   scores.list(*queue_, std::ssize(batch.asking), in.run->shape.threshold, *list_);
@@ -255,10 +317,9 @@ void EwhDevice::make_room_in(std::unique_ptr<gpu::Buffer>& buffer, std::int64_t 
   buffer = device_.allocate(std::max(bytes, kLeast));
 }
 
-void EwhDevice::write(std::span<const std::byte> values, std::unique_ptr<gpu::Buffer>& to) {
+void EwhDevice::write(std::span<const std::byte> values, gpu::Buffer& to) {
   const std::int64_t bytes = std::ssize(values);
-  make_room_in(to, bytes);
-  if (bytes > 0) queue_->write(*to, values.data(), {1, bytes, bytes, bytes});
+  if (bytes > 0) queue_->write(to, values.data(), {1, bytes, bytes, bytes});
 }
 
 void EwhDevice::collect(const EwhRows& in, Range piece, const Batch& batch) {

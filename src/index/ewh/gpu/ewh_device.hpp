@@ -75,8 +75,14 @@ class EwhDevice final : public EwhWorker {
   std::optional<Part> make_part(const EwhRows& in, Range piece);
   std::int64_t most_addressed(const EwhRun& run) const;
   std::int64_t rows_at_once(const EwhRows& in) const;
+  void find_in_copy(std::span<const EwhAsking> asking, const EwhRows& in, Range piece,
+                    const Rows& copy, const Monitor& monitor);
+  [[noreturn]] void fail_without_room(std::int64_t rows) const;
   void find_in(std::span<const EwhAsking> asking, const EwhRows& in, Range piece, const Rows& rows,
                const DeviceScores& scores, const Monitor& monitor);
+  void find_in_halves(std::span<const EwhAsking> asking, const EwhRows& in, Range piece,
+                      const Rows& rows, const DeviceScores& scores, const Monitor& monitor);
+  bool makes_room(const Batch& batch, std::int64_t found);
   void prepare(const EwhRows& in, Range piece, bool with_lists, Batch& batch);
   void score(const EwhRows& in, Range piece, const Rows& rows, const DeviceScores& scores,
              const Batch& batch);
@@ -84,7 +90,7 @@ class EwhDevice final : public EwhWorker {
   // What it held is lost where it is too small. No work that uses it may be queued.
   void make_room_in(std::unique_ptr<gpu::Buffer>& buffer, std::int64_t bytes);
   // Until the queue is waited for, the values must stay.
-  void write(std::span<const std::byte> values, std::unique_ptr<gpu::Buffer>& to);
+  void write(std::span<const std::byte> values, gpu::Buffer& to);
 
   gpu::Device& device_;
   std::string id_;

@@ -11,11 +11,11 @@
 #include "core/float_environment.hpp"
 #include "device/gpu/open.hpp"
 #include "distance/gpu/key_step.hpp"
-#include "distance/settled_key.hpp"
 #include "filter/device_filter.hpp"
 #include "filter/gpu/copied_rows.hpp"
-#include "filter/gpu/pairs_by_query.hpp"
 #include "hash/gpu/short_list_step.hpp"
+#include "index/lsh/gpu/lsh_device_filter.hpp"
+#include "index/lsh/gpu/lsh_lists.hpp"
 #include "index/lsh/lsh_places.hpp"
 #include "search/prepared_base.hpp"
 
@@ -26,6 +26,9 @@ namespace {
 constexpr std::int64_t kBlockQueries = 64;
 constexpr std::int64_t kMostPairs = 1 << 18;     // found of a block at a time
 constexpr std::int64_t kProjectedQueries = 256;  // likewise
+
+// Of sorted keys: the host looks them up.
+bool has_lists(const LshRun& run) { return run.tables.front().sorted(); }
 
 std::vector<BucketView> buckets_of(const LshRun& run) {
   std::vector<BucketView> tables;
@@ -67,12 +70,17 @@ std::int64_t query_bytes(const LshRun& run, std::int64_t probes) {
          run.functions.tables * probes * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
+std::int64_t direction_bytes(const LshRun& run) {
+  const MatrixView directions = run.functions.directions;
+  return directions.rows() * copied_row_bytes(directions.dtype(), directions.cols());
+}
+
 std::int64_t limit_of(const gpu::Opened& opened, const Context& context) {
   return context.device_memory_limit.value_or(opened.device.facts().memory);
 }
 
 // A search's own: a batch of queries, and what is found of some of them.
-class LshDeviceSearch {
+class LshDeviceSearch final : public LshPairFinder {
  public:
   LshDeviceSearch(const LshRun& run, std::int64_t probes, MetricSpec metric, DType queries,
                   const Context& context)
@@ -89,13 +97,20 @@ class LshDeviceSearch {
   void take_rows(MatrixView rows) {
     if (kept_ != nullptr) return;
     row_type_ = rows.dtype();
-    kept_ = run_.copies.of<LshDeviceRows>(&device_, [&] {
-      const gpu::WaitAtEnd wait(*queue_);
-      return std::make_shared<const LshDeviceRows>(device_, *queue_, run_, rows);
-    });
-    list_.emplace(device_, kMostPairs);
-    marks_ = device_.allocate(block_mark_bytes(run_));
-    wrong_ = device_.allocate(sizeof(std::uint32_t));
+    try {
+      kept_ = run_.copies.of<LshDeviceRows>(&device_, [&] {
+        const gpu::WaitAtEnd wait(*queue_);
+        return std::make_shared<const LshDeviceRows>(device_, *queue_, run_, rows);
+      });
+      list_.emplace(device_, kMostPairs);
+      marks_ = device_.allocate(block_mark_bytes(run_));
+      wrong_ = device_.allocate(sizeof(std::uint32_t));
+    } catch (const gpu::OutOfMemory& refused) {
+      fail(ErrorCode::memory_limit,
+           "{}: it is to hold {} rows of lsh with their tables; give the search a limit on its "
+           "memory, so that they come piece by piece, or free some of it",
+           refused.what(), run_.rows.size());
+    }
   }
 
   void take_queries(MatrixView queries, const Monitor& monitor) {
@@ -111,12 +126,12 @@ class LshDeviceSearch {
     queue_->wait();
   }
 
-  bool is_finite(std::int64_t query) const { return finite_[static_cast<std::size_t>(query)]; }
+  bool is_finite(std::int64_t query) const override {
+    return finite_[static_cast<std::size_t>(query)];
+  }
 
-  // Of queries of the batch with the first rows of these: as many as there is room for what is
-  // found. Says how many rows these are.
   std::int64_t find(Range queries, Range rows, std::vector<std::uint64_t>& places,
-                    std::vector<double>& keys) const {
+                    std::vector<double>& keys) override {
     for (;;) {
       const std::uint32_t listed = list(queries, rows);
       if (listed <= list_->most) {
@@ -125,10 +140,7 @@ class LshDeviceSearch {
         if (listed > 0) read_keyed(queries, rows, places, keys);
         return rows.size();
       }
-      // Where they are spread evenly, a tenth less than fit.
-      const double fit = 0.9 * static_cast<double>(list_->most) / listed;
-      const auto fewer = static_cast<std::int64_t>(fit * static_cast<double>(rows.size()));
-      rows.end = rows.begin + std::max<std::int64_t>(fewer, 1);
+      rows.end = rows.begin + rows_that_fit(rows.size(), listed, list_->most);
     }
   }
 
@@ -237,52 +249,6 @@ class LshDeviceSearch {
   std::unique_ptr<gpu::Queue> queue_;
 };
 
-// Asked by one thread.
-class LshDeviceFilter final : public Filter {
- public:
-  LshDeviceFilter(const LshDeviceSearch& search, std::string name)
-      : search_(search), name_(std::move(name)) {}
-
-  void start(const Piece& rows, std::int64_t first_query) {
-    rows_ = rows;
-    first_query_ = first_query;
-  }
-
-  void survivors(const Block& block, std::span<const double> /*thresholds*/,
-                 Candidates& out) const override {
-    const Range queries{block.queries.begin - first_query_, block.queries.end - first_query_};
-    const Range rows = block.rows;
-    const std::int64_t answered = search_.find(queries, rows, places_, keys_);
-    by_query_.sort(places_, queries.size());
-    out.start_keyed({block.queries, {rows.begin, rows.begin + answered}}, std::ssize(places_));
-    for (std::int64_t i = 0; i < queries.size(); ++i) {
-      for (const std::uint32_t pair : by_query_.of(i)) {
-        const std::int64_t row = rows.begin + static_cast<std::uint32_t>(places_[pair]);
-        out.add(row, settled(keys_[pair], queries.begin + i, row));
-      }
-      out.end_query();
-    }
-  }
-
-  bool certified() const override { return false; }
-  std::string name() const override { return name_; }
-
- private:
-  // A query that is not finite finds nothing.
-  double settled(double key, std::int64_t query, std::int64_t row) const {
-    if (!search_.is_finite(query)) return std::numeric_limits<double>::quiet_NaN();
-    return settled_key(key, rows_.view.dtype(), rows_.row(row), rows_.view.cols());
-  }
-
-  const LshDeviceSearch& search_;
-  std::string name_;
-  Piece rows_;
-  std::int64_t first_query_ = 0;
-  mutable std::vector<std::uint64_t> places_;
-  mutable std::vector<double> keys_;
-  mutable PairsByQuery by_query_;
-};
-
 class LshDeviceFilterMaker final : public FilterMaker {
  public:
   LshDeviceFilterMaker(const LshRun& run, std::int64_t probes, MetricSpec metric, DType queries,
@@ -294,9 +260,10 @@ class LshDeviceFilterMaker final : public FilterMaker {
                     Monitor& monitor) override {
     search_.take_rows(rows.view);
     search_.take_queries(queries.view, monitor);
-    filter_.start(rows, queries.first);
+    filter_.start(queries.first);
   }
   TakenRows take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) override {
+    filter_.take(rows);
     return {filter_, rows.view.rows()};
   }
   std::string name() const override { return filter_.name(); }
@@ -308,40 +275,36 @@ class LshDeviceFilterMaker final : public FilterMaker {
 
 }  // namespace
 
-std::int64_t room_beside_lsh(std::span<const LshRun* const> runs, std::int64_t row_bytes,
-                             const Context& context) {
+LshStay lsh_stay(std::span<const LshRun* const> runs, std::int64_t probes, std::int64_t row_bytes,
+                 const Context& context) {
   const gpu::Opened opened = gpu::open_device(context.device);
-  const std::int64_t limit = limit_of(opened, context);
-  std::int64_t held = 0;
+  std::int64_t beside = 0;
   for (const LshRun* const run : runs) {
-    const MatrixView directions = run->functions.directions;
-    held += DeviceBuckets::bytes(buckets_of(*run)) + run->rows.size() * row_bytes +
-            directions.rows() * copied_row_bytes(directions.dtype(), directions.cols());
+    beside = std::max(beside, searching_bytes(*run) + kBlockQueries * query_bytes(*run, probes));
   }
-  if (held > limit) {
-    fail(ErrorCode::memory_limit,
-         "lsh holds its rows and tables on {}, {} bytes, and the limit is {}: raise it, or leave "
-         "the device out",
-         opened.id, held, limit);
+  LshStay stay{.left = limit_of(opened, context)};
+  for (const LshRun* const run : runs) {
+    std::int64_t bytes = run->rows.size() * row_bytes;
+    if (!has_lists(*run)) bytes += DeviceBuckets::bytes(buckets_of(*run)) + direction_bytes(*run);
+    if (bytes + beside > stay.left) continue;
+    stay.runs.push_back(run);
+    stay.left -= bytes;
   }
-  return limit - held;
+  return stay;
 }
 
-LshDevice::LshDevice(const LshRun& run, std::int64_t probes, const Context& context)
-    : run_(run), probes_(probes), context_(context) {
+LshDevice::LshDevice(const LshRun& run, std::int64_t probes, bool stays, const Context& context)
+    : run_(run), probes_(probes), stays_(stays), context_(context) {
   const gpu::Opened opened = gpu::open_device(context.device);
   if (!opened.device.facts().has_float64) {
     fail(ErrorCode::unsupported, "keys are float64, which {} lacks: search on another", opened.id);
   }
-  if (run.tables.front().sorted()) {
-    fail(ErrorCode::unsupported,
-         "sorted keys of lsh are looked up on the CPU, got device '{}': build the index with "
-         "match=table, or leave the device out",
-         context.device);
-  }
 }
 
 void LshDevice::add_to(SearchShape& shape) const {
+  if (!stays_ || has_lists(run_)) {
+    return add_lsh_lists_to(shape, {run_, probes_, stays_, context_});
+  }
   const gpu::Opened opened = gpu::open_device(context_.device);
   const std::int64_t rows = run_.rows.size();
   const std::int64_t limit = limit_of(opened, context_);
@@ -370,6 +333,9 @@ void LshDevice::add_to(SearchShape& shape) const {
 }
 
 std::unique_ptr<FilterMaker> LshDevice::make(MetricSpec metric, DType queries) const {
+  if (!stays_ || has_lists(run_)) {
+    return make_lsh_lists({run_, probes_, stays_, context_}, metric, queries);
+  }
   return std::make_unique<LshDeviceFilterMaker>(run_, probes_, metric, queries, context_);
 }
 

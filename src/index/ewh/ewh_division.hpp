@@ -1,0 +1,45 @@
+// Which rows of an index are scored in tables, and which have none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/ewh/ewh_worker.hpp"
+#include "index/family.hpp"
+
+namespace nearfield {
+
+// Scored by one thread, which share what reading the buckets of a block of rows takes.
+inline constexpr std::int64_t kEwhGroupQueries = 8;
+// Of a run that several threads share for a few queries: fewer are scored in 0.1 ms.
+inline constexpr std::int64_t kLeastEwhPiece = 1 << 18;
+
+struct AskedEwhRun {
+  EwhRows rows;
+  std::span<const std::int64_t> ids;
+};
+
+// The parts must outlive it.
+struct EwhDivision {
+  std::vector<AskedEwhRun> runs;
+  std::vector<AskedPart> scanned;  // at least one, which may be without rows
+  std::int64_t scanned_rows = 0;
+  std::int64_t scored_rows = 0;
+
+  explicit EwhDivision(std::span<const AskedPart> parts);
+
+  // The chance that a row is found which differs from a query in so many of its bits: those of a
+  // scan are found for certain.
+  double chance(std::int64_t cols, std::int64_t differing) const;
+  // What scoring a query is estimated to take of a thread, in nanoseconds.
+  double cost() const;
+  // Of so many threads, those that so many queries keep busy.
+  int threads_for(std::int64_t queries, int threads) const;
+
+ private:
+  void add_run(const AskedPart& part, const EwhRun& run);
+  void scan(const AskedPart& part, Range rows);
+};
+
+}  // namespace nearfield
