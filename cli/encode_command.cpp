@@ -1,4 +1,5 @@
-// `nearfield encode`: vectors of a file to codes of a quantizer, a block at a time.
+// `nearfield encode`: vectors of a file to codes of a quantizer, or to an index of them, a block at
+// a time.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nearfield/encode_index.hpp>
 #include <nearfield/quantize.hpp>
 
 #include "options.hpp"
@@ -20,9 +22,26 @@ struct EncodeArguments {
   std::string vectors;
   std::string quantizer;
   RunOptions run;
-  OutputPath output{"--output", {".u8bin"}, {}};
+  EncodeIndexOptions index;
+  OutputPath output{"--output", {".u8bin", ".nf"}, {}};
   bool quiet = false;
 };
+
+void check_index_options(const CLI::App& command, const OutputPath& output) {
+  if (output.ends_in(".nf")) return;
+  for (const char* const name : {"--metric", "--byte-norms"}) {
+    if (command.count(name) > 0) {
+      throw CLI::ValidationError(name, "belongs to an index: give --output a name ending in .nf");
+    }
+  }
+}
+
+std::int64_t encode(const EncodeArguments& args, const Quantizer& quantizer, const RowSource& rows,
+                    const Context& context) {
+  const std::string& path = args.output.path;
+  return args.output.ends_in(".nf") ? encode_index(quantizer, rows, path, args.index, context)
+                                    : encode_file(quantizer, rows, path, context);
+}
 
 void run_encode(const EncodeArguments& args) {
   check_output_paths(std::array{args.output}, std::array{args.vectors, args.quantizer});
@@ -35,7 +54,7 @@ void run_encode(const EncodeArguments& args) {
   {
     ProgressBar bar("vectors");
     if (!args.quiet) context.progress = [&bar](const Progress& done) { bar.show(done); };
-    before = encode_file(quantizer, *rows, args.output.path, context);
+    before = encode(args, quantizer, *rows, context);
   }
   if (args.quiet) return;
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
@@ -61,12 +80,23 @@ void add_encode_command(CLI::App& app) {
       ->required()
       ->group(kInput)
       ->type_name("FILE");
+  add_parsed(command, "--metric", args->index.metric, parse_metric,
+             "Of an index: sqeuclidean, euclidean or inner_product")
+      ->group(kSearch)
+      ->default_str(to_string(args->index.metric));
+  command
+      .add_flag("--byte-norms", args->index.byte_norms,
+                "Of an index of rq or lsq: lengths of codes in a byte, not in four")
+      ->group(kSearch);
   add_run_options(command, args->run);
-  add_output_file(command, args->output, "Write the codes, a row each");
+  add_output_file(command, args->output, "Write the codes, a row each, or an index of them");
   command.get_option("--output")->required();
   command.add_flag("--quiet", args->quiet, "No progress and no summary on standard error")
       ->group(kOutput);
-  command.callback([args] { run_encode(*args); });
+  command.callback([args, &command] {
+    check_index_options(command, args->output);
+    run_encode(*args);
+  });
 }
 
 }  // namespace nearfield::cli

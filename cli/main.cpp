@@ -35,6 +35,7 @@ void add_commands(CLI::App& app) {
   add_dedup_command(app);
   add_select_command(app);
   add_pairwise_command(app);
+  add_train_command(app);
   add_encode_command(app);
   add_index_commands(app);
   add_metric_commands(app);

@@ -11,6 +11,7 @@ void add_select_command(CLI::App& app);
 void add_pairwise_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
 void add_tune_command(CLI::App& app);
+void add_train_command(CLI::App& app);
 void add_encode_command(CLI::App& app);
 
 }  // namespace nearfield::cli

@@ -120,8 +120,8 @@ CASES = {case.name: case for case in (
         # A search of FAISS's scan, and of a base of 10,000,000, takes seconds for each of few.
         Group("bits-256", (Question(radius=15), Question(radius=31)), LOOKUPS, metric="hamming",
               queries=(500, 1_000), index="mih"),)),
-    # 8 bytes a vector, which decide alone. How long codes take to find is beside the point here:
-    # one round of local search.
+    # 8 bytes a vector, which decide alone, and 16, where vectors decide among the nearest. How long
+    # codes take to find is beside the point here: one round of local search.
     Case("coded-search", "knn", (
         Group("sift-1m", of_k(10, 100), (), CODES, queries=(500, 1_000),
               index="coded,codebooks=8,rerank=0", name="sift-1m, 8 x 8 bits"),
@@ -130,15 +130,17 @@ CASES = {case.name: case for case in (
               name="sift-1m, lsq 8 x 8 bits"),
         Group("sift-1m", of_k(10, 100), (), (NEARFIELD, "faiss/fast_scan"), queries=(500, 1_000),
               index="coded,codebooks=16,bits=4,rerank=0", name="sift-1m, 16 x 4 bits"),
+        Group("sift-1m", of_k(1), (), (NEARFIELD, "faiss/pq_refined"), queries=(500, 1_000),
+              index="coded,codebooks=16,rerank=100", name="sift-1m, 16 x 8 bits, 100 re-ranked"),
         Group("sift-1m", of_k(10, one_by_one=True), (), CODES, queries=(20, 200),
               index="coded,codebooks=8,rerank=0", name="sift-1m, 8 x 8 bits"))),
-    # Codebooks are trained on the base, and the queries are encoded.
+    # Codebooks are trained on the base, and the queries are encoded. M = 7 beside the paper.
     Case("lsq-encode", "encode", (
         Group("sift-1m", of_codebooks(8, 16), ("faiss/local_search",), queries=(200, 2_000),
-              base_rows=(2_000, 10_000)),)),
+              base_rows=(2_000, 50_000), questions_at_full=of_codebooks(7, 8, 16)),)),
     Case("lsq-train", "train", (
         Group("sift-1m", of_codebooks(8), ("faiss/local_search",), queries=(200, 2_000),
-              base_rows=(2_000, 10_000)),)),
+              base_rows=(2_000, 50_000)),)),
     Case("match", "match", (
         Group("sift-pair-8k", (Question(ratio=0.8),), MATCH, ("opencv/flann_match",),
               queries=(2_000, 8_000)),

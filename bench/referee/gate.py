@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from referee.arithmetic import fails
 from referee.headline import Headline, headline_rows
-from referee.outcome import Outcome, Row
+from referee.outcome import Entry, Outcome, Row
 from referee.targets import PEERS, Target
 
 MOST_NOISE = 0.5  # above it a ratio says nothing about a factor of two, which is what fails
@@ -63,6 +63,37 @@ def shortfalls(found: Headline) -> list[str]:
     return reasons
 
 
+def worse_than(theirs: Entry, ours: Entry, queries: int) -> str | None:
+    """Of codes and of approximate answers, beyond what the queries let one know (95 %)."""
+    if not ours.verdict or not theirs.verdict:
+        return None
+    if ours.verdict.error and theirs.verdict.error:
+        (own, own_half), (other, other_half) = ours.verdict.error, theirs.verdict.error
+        if own - max(own_half, other_half) > other:
+            return f"an error of {own:.6g} ± {own_half:.2g}, above {other:.6g}"
+    elif ours.approximate:
+        own, other = ours.verdict.recall, theirs.verdict.recall
+        half = 1.96 * (other * (1 - other) / max(queries, 1)) ** 0.5
+        if own + half < other:
+            return f"a recall of {own:.4f}, below {other:.4f} ± {half:.2g}"
+    return None
+
+
+def losses(outcome: Outcome, target: Target) -> list[str]:
+    """What was found, however fast."""
+    reasons = []
+    for row in outcome.rows:
+        ours, least = row.ours, target.least_recall.get(row.label, 0)
+        if ours.verdict and ours.verdict.recall < least:
+            reasons.append(f"the recall of {row.label} is {ours.verdict.recall:.4f}: it must be "
+                           f"{least:g}")
+        for theirs in (entry for entry in row.entries
+                       if entry.name in target.rows.get(row.label, {})):
+            if worse := worse_than(theirs, ours, row.checked):
+                reasons.append(f"{row.label} has {worse} of {theirs.label}")
+    return reasons
+
+
 def too_noisy(found: Headline) -> list[str]:
     return [f"cannot judge the speed of {row.label}: Nearfield differs from itself by "
             f"{row.noise:.0%}, more than {MOST_NOISE:.0%}: run it again on a quieter machine"
@@ -71,7 +102,7 @@ def too_noisy(found: Headline) -> list[str]:
 
 def ruling(outcome: Outcome, found: Headline, target: Target, peers_chosen: bool) -> Ruling:
     """`peers_chosen`: who named the peers knows who is not there."""
-    failures, noisy = shortfalls(found), too_noisy(found)
+    failures, noisy = shortfalls(found) + losses(outcome, target), too_noisy(found)
     unknown = absentees(outcome, target) + without_peers(found)
     if peers_chosen:
         return Ruling(failures, [], unknown + noisy)

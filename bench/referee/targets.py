@@ -1,6 +1,6 @@
 """What targets.toml asks of a case."""
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from peers.amx import cpu_has_tiles
@@ -14,6 +14,7 @@ class Target:
     limit: str                          # the way that ratio_limit is about
     required: tuple[str, ...]           # ways without which the headline says nothing
     rows: dict[str, dict[str, float]]   # by label of the rows of the headline, by way: least ratio
+    least_recall: dict[str, float] = field(default_factory=dict)   # by label of any rows
 
     def required_on(self, label: str) -> tuple[str, ...]:
         named = (way for way in self.rows[label] if way != PEERS)
@@ -30,4 +31,4 @@ def read_target(case: str, size: str) -> Target:
     rows = entry["rows"]
     if not cpu_has_tiles():
         rows = rows | entry.get("rows_without_amx", {})
-    return Target(entry["limit"], tuple(entry["required"]), rows)
+    return Target(entry["limit"], tuple(entry["required"]), rows, entry.get("least_recall", {}))

@@ -20,6 +20,7 @@ class Place(NamedTuple):
     kept: int = 0    # distances to pivots, of an object
     near: int = 0    # bits in which what is to be found may differ
     share: int = 0   # of the CPU, in percent
+    codebooks: int = 0
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {number:,}" for name, number in self._asdict().items() if number)

@@ -95,6 +95,34 @@ def draw_recalls(number: str, figure: Figure, measured: Measured, device: dict[s
     pyplot.close(drawn)
 
 
+def draw_recall_curves(number: str, figure: Figure, measured: Measured, device: dict[str, Any],
+                       path: Path) -> None:
+    """A panel for each data: ours as lines, what is printed as points of the same colours."""
+    panels: dict[str, list[Recall]] = {}
+    for recall in measured.recalls:
+        panels.setdefault(recall.data, []).append(recall)
+    theirs = [one.counts for one in figure.printed]
+    names = list(dict.fromkeys(recall.series for recall in [*measured.recalls, *theirs]))
+    drawn, all_axes = pyplot.subplots(1, len(panels), figsize=(2 + 4.5 * len(panels), 4),
+                                      sharey=True, squeeze=False, constrained_layout=True)
+    for axes, (data, recalls) in zip(all_axes[0], panels.items(), strict=True):
+        for i, name in enumerate(names):
+            for counts, style, label in ((recalls, "-", name), (theirs, "x", f"{name}, printed")):
+                line = sorted((recall.ratio, recall.value) for recall in counts
+                              if (recall.series, recall.data) == (name, data))
+                if line:
+                    axes.plot(*zip(*line, strict=True), style, color=f"C{i}", label=label)
+        axes.set(xscale="log", xlabel=figure.over)
+        axes.set_title(data, fontsize="medium")
+        axes.grid(alpha=0.3)
+    all_axes[0][0].set_ylabel(f"recall@{figure.over}")
+    drawn.legend(*all_axes[0][0].get_legend_handles_labels(), frameon=False, fontsize="small",
+                 loc="outside right center")
+    drawn.suptitle(title_on(number, figure, device), fontsize="medium")
+    drawn.savefig(path, dpi=110)
+    pyplot.close(drawn)
+
+
 def draw_recalls_over_times(number: str, figure: Figure, measured: Measured, device: dict[str, Any],
                             path: Path) -> None:
     """A point a setting; what finds everything is a line. A panel for one query, one for many."""
@@ -128,7 +156,9 @@ def draw_recalls_over_times(number: str, figure: Figure, measured: Measured, dev
 def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any], path: Path
          ) -> bool:
     """False where there is nothing to draw."""
-    if measured.recalls and figure.setting_of:
+    if measured.recalls and figure.over:
+        draw_recall_curves(number, figure, measured, device, path)
+    elif measured.recalls and figure.setting_of:
         draw_recalls_over_times(number, figure, measured, device, path)
     elif measured.recalls:
         draw_recalls(number, figure, measured, device, path)

@@ -68,9 +68,10 @@ def printed_cell(printed: Printed | None) -> str:
 def recall_table(figure: Figure, measured: Measured) -> list[tuple[str, ...]]:
     """Below each row that was measured that of the thesis, if it has one. Recalls with the number
     of queries that were matched."""
-    series = list(dict.fromkeys(recall.series for recall in measured.recalls))
+    counted = [*measured.recalls, *(one.counts for one in figure.printed if figure.over)]
+    series = list(dict.fromkeys(recall.series for recall in counted))
     rows = list(dict.fromkeys((recall.data, recall.ratio) for recall in measured.recalls))
-    table: list[tuple[str, ...]] = [("data", "ratio", "", *series)]
+    table: list[tuple[str, ...]] = [("data", figure.over or "ratio", "", *series)]
     table.append(tuple("-" * len(name) for name in table[0]))
     for data, ratio in rows:
         named = f"{ratio:g}" if ratio else "none"

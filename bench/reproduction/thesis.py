@@ -35,6 +35,7 @@ class Figure:
     data_set: tuple[str, str] | None = None  # the option of the program, the name of the set
     printed: tuple[Printed, ...] = ()        # recalls that stand beside those measured
     setting_of: Callable[[Place], str] | None = None  # recalls are drawn over times of the same
+    over: str = ""  # what the ratio of a recall is here, over which it is drawn; empty: a ratio
 
 
 @dataclass(frozen=True)

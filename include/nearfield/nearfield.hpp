@@ -8,6 +8,7 @@
 #include <nearfield/dedup.hpp>
 #include <nearfield/device.hpp>
 #include <nearfield/device_array.hpp>
+#include <nearfield/encode_index.hpp>
 #include <nearfield/error.hpp>
 #include <nearfield/eval.hpp>
 #include <nearfield/files.hpp>

@@ -1,125 +1,24 @@
-#include <algorithm>
-#include <cstring>
-#include <utility>
-
-#include "code/quantizer_state.hpp"
+#include "code/encode_blocks.hpp"
 #include "core/fail.hpp"
-#include "core/monitor.hpp"
-#include "device/device_name.hpp"
 #include "io/growing_file.hpp"
 #include "io/pair_header.hpp"
 
 namespace nearfield {
-namespace {
-
-// Of a block: what is lost at most when a process is killed. Some seconds of local search.
-constexpr std::int64_t kBlockOfRows = 1 << 15;
-
-// Of the rows some say which they are.
-constexpr std::int64_t kRowsOfIdentity = 64;
-
-class Identity {
- public:
-  void add(const void* bytes, std::size_t count) {
-    const auto* const values = static_cast<const unsigned char*>(bytes);
-    for (std::size_t i = 0; i < count; ++i) sum_ = (sum_ ^ values[i]) * 0x100000001b3;  // FNV-1a
-  }
-  void add(std::int64_t number) { add(&number, sizeof(number)); }
-  std::uint64_t sum() const { return sum_; }
-
- private:
-  std::uint64_t sum_ = 0xcbf29ce484222325;
-};
-
-std::uint64_t identity_of(const Quantizer& quantizer, const RowSource& rows) {
-  const QuantizerOptions& options = quantizer.options();
-  const Quantizer::State& state = quantizer.state();
-  Identity identity;
-  for (const std::int64_t number :
-       {rows.rows(), rows.cols(), static_cast<std::int64_t>(rows.dtype()),
-        static_cast<std::int64_t>(options.kind), std::int64_t{options.codebooks},
-        std::int64_t{options.bits}, std::int64_t{options.beam}, std::int64_t{options.rounds},
-        std::int64_t{options.perturbed}, std::int64_t{options.sweeps},
-        std::int64_t{options.random_order}, static_cast<std::int64_t>(quantizer.seed())}) {
-    identity.add(number);
-  }
-  identity.add(state.coding.values.data(), state.coding.values.size() * sizeof(float));
-  identity.add(state.rotation.data(), state.rotation.size() * sizeof(float));
-  Matrix row(rows.dtype(), 1, rows.cols());
-  const std::int64_t sampled = std::min(rows.rows(), kRowsOfIdentity);
-  for (std::int64_t i = 0; i < sampled; ++i) {
-    const std::int64_t at = i * (rows.rows() - 1) / std::max<std::int64_t>(sampled - 1, 1);
-    const auto all = rows.in_memory();
-    if (!all) rows.read(at, 1, row, 0);
-    identity.add(all ? all->row(at) : row.row(0),
-                 static_cast<std::size_t>(row_bytes(rows.dtype(), rows.cols())));
-  }
-  return identity.sum();
-}
-
-// Some rows: where they are, or in the buffer.
-MatrixView rows_from(const RowSource& rows, std::int64_t first, std::int64_t count,
-                     Matrix& buffer) {
-  if (const auto all = rows.in_memory()) return all->slice(first, count);
-  if (buffer.rows() == 0) {
-    buffer = Matrix(rows.dtype(), std::min(kBlockOfRows, rows.rows()), rows.cols());
-  }
-  rows.read(first, count, buffer, 0);
-  return buffer.view().slice(0, count);
-}
-
-// For a block, which has the rest of the memory and reports from `done` on.
-Context for_a_block(const Context& context, std::int64_t done, std::int64_t total,
-                    std::int64_t buffer_bytes) {
-  Context own = context;
-  if (own.memory_limit) {
-    own.memory_limit = std::max<std::int64_t>(*own.memory_limit - buffer_bytes, 0);
-  }
-  if (context.progress) {
-    own.progress = [&context, done, total](const Progress& progress) {
-      context.progress({done + progress.done, total});
-    };
-  }
-  return own;
-}
-
-// Says where rows that have no codes are.
-Matrix encoded_block(const Quantizer& quantizer, MatrixView rows, std::int64_t first,
-                     const Context& context) {
-  try {
-    return quantizer.encode(rows, context);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::not_finite) throw;
-    fail(error.code(), "of the {} rows from row {} on, {}", rows.rows(), first, error.what());
-  }
-}
-
-}  // namespace
 
 std::int64_t encode_file(const Quantizer& quantizer, const RowSource& rows, const std::string& path,
                          const Context& context) {
-  check_on_cpu(context, "encoding");
-  if (rows.cols() != quantizer.cols()) {
-    fail(ErrorCode::invalid_argument, "the quantizer has {} columns, the rows have {}",
-         quantizer.cols(), rows.cols());
-  }
+  check_encoding(quantizer, rows, context);
   if (rows.rows() > kMostInPair) {
     fail(ErrorCode::unsupported, "{}: a .u8bin file holds at most {} rows, and these are {}", path,
          kMostInPair, rows.rows());
   }
-  GrowingFile file(path, pair_header(rows.rows(), quantizer.code_bytes()),
-                   kBlockOfRows * quantizer.code_bytes(), identity_of(quantizer, rows));
-  const std::int64_t resumed = std::min(file.blocks() * kBlockOfRows, rows.rows());
-  const std::int64_t buffer_bytes =
-      rows.in_memory() ? 0
-                       : std::min(kBlockOfRows, rows.rows()) * row_bytes(rows.dtype(), rows.cols());
-  Matrix buffer;
-  for (std::int64_t first = resumed; first < rows.rows(); first += kBlockOfRows) {
-    const std::int64_t count = std::min(kBlockOfRows, rows.rows() - first);
-    const Matrix codes = encoded_block(quantizer, rows_from(rows, first, count, buffer), first,
-                                       for_a_block(context, first, rows.rows(), buffer_bytes));
-    file.append({codes.row(0), static_cast<std::size_t>(count * quantizer.code_bytes())});
-  }
+  const std::int64_t code_bytes = quantizer.code_bytes();
+  GrowingFile file(path, pair_header(rows.rows(), code_bytes), kBlockOfRows * code_bytes,
+                   encoding_identity(quantizer, rows, code_bytes));
+  const auto bytes_of = [&](MatrixView codes) {
+    return std::span(codes.row(0), static_cast<std::size_t>(codes.rows() * code_bytes));
+  };
+  const std::int64_t resumed = encode_blocks(quantizer, rows, file, bytes_of, context);
   file.commit();
   return resumed;
 }

@@ -57,6 +57,20 @@ class Family {
     return 0;
   }
 
+  // Whether a part of so many rows keeps its vectors beside that.
+  virtual bool keeps_vectors(std::int64_t /*rows*/) const { return true; }
+  // What it keeps of the live rows of parts and of rows behind them, where no vectors are kept.
+  // Null if it cannot be without them.
+  virtual SharedFamilyData keep_alone(std::span<const PartView> /*parts*/, MatrixView /*behind*/,
+                                      const Context& /*context*/) const {
+    return nullptr;
+  }
+  // What it keeps of the live rows of parts, which were copied behind each other to `rows`.
+  virtual SharedFamilyData keep_copied(std::span<const PartView> /*parts*/, MatrixView rows,
+                                       const Context& context) const {
+    return keep(rows, nullptr, context);
+  }
+
   // The same of all rows of a file: as it is written, and as it is opened. Null if nothing.
   virtual std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> /*parts*/,
                                                  int /*threads*/,

@@ -48,6 +48,15 @@ std::shared_ptr<const Family> check_opened(const IndexSpec& spec, const std::str
   }
 }
 
+// What the family has of the part of a file.
+SharedFamilyData open_family(const Family& family, const Part& part, const std::string& path) {
+  SharedFamilyData data = family.open(part.file(), part.capacity());
+  if (!part.has_vectors() && (data == nullptr || family.keeps_vectors(part.capacity()))) {
+    fail(ErrorCode::corrupt_file, "{}: says that it has no vectors, which its family needs", path);
+  }
+  return data;
+}
+
 void check_vectors(MatrixView vectors, const IndexSpec& spec, const Context& context) {
   check_on_cpu(context, kIndex);
   if (vectors.dtype() != spec.dtype || (vectors.cols() != spec.cols && vectors.rows() > 0)) {
@@ -231,7 +240,7 @@ Index::Index(IndexSpec spec) {
 Index Index::open(const std::string& path, const OpenOptions& options) {
   OpenedIndex opened = open_index_file(path, options);
   const std::shared_ptr<const Family> family = check_opened(opened.head.spec, path);
-  SharedFamilyData data = family->open(opened.part->file(), opened.part->capacity());
+  SharedFamilyData data = open_family(*family, *opened.part, path);
   Parts parts(std::move(opened.part), std::move(data), opened.head.spec, family);
   auto impl = std::make_unique<Impl>(std::move(opened.head.spec), family, std::move(parts));
   impl->next_id = opened.head.next_id;
@@ -577,11 +586,13 @@ void verify_index(const std::string& path, const OpenOptions& options, const Con
   const std::shared_ptr<const Family> family = check_opened(opened.head.spec, path);
   const TensorFile& file = opened.part->file();
   const std::int64_t rows = opened.part->capacity();
-  const SharedFamilyData data = family->open(file, rows);
+  const SharedFamilyData data = open_family(*family, *opened.part, path);
   Monitor monitor(context, file.size());
   file.verify(monitor);
   verify_ids(opened, path, monitor);
-  if (data != nullptr) family->verify(*data, opened.part->rows(rows), path, monitor);
+  if (data != nullptr && opened.part->has_vectors()) {
+    family->verify(*data, opened.part->rows(rows), path, monitor);
+  }
   monitor.finish();
 }
 

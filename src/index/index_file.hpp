@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,10 @@ OpenedIndex open_index_file(const std::string& path, const OpenOptions& options)
 // Throws if writing them would take more than the memory limit, or if they are too many.
 void check_writing(const IndexSpec& spec, const Family& family, std::span<const PartView> parts,
                    const Context& context);
+
+// What a file says of itself. features: as index_format.hpp has them.
+std::map<std::string, std::string> index_metadata(const IndexHead& head,
+                                                  const std::string& features);
 
 // The live rows of the parts, which were checked. Does not commit.
 void write_index_file(OutputFile& out, const IndexHead& head, const Family& family,

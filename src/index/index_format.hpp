@@ -29,6 +29,7 @@ inline constexpr const char* kRotated = "packed.rotated";  // "1" or "0"
 
 // Features.
 inline constexpr const char* kPackedRows = "packed_rows";  // there are no rows beside packed.values
+inline constexpr const char* kCodedRows = "coded_rows";    // nor beside the codes of the family
 
 // Tensors.
 inline constexpr const char* kRows = "rows";

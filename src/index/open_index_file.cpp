@@ -33,6 +33,7 @@ class Opening {
     Part::Stored stored;
     stored.file = file_;
     stored.rows = read_vectors(spec, rows);
+    stored.vectors = file_->metadata(kFeatures) != kCodedRows;
     stored.ids = values<std::int64_t>(kIds, TensorType::i64, {rows});
     stored.table = values<std::uint32_t>(kIdTable, TensorType::u32, {read_slots(kIdTable, rows)});
     if (has_not_finite(spec.dtype)) {
@@ -69,7 +70,7 @@ class Opening {
            file_->path(), version, kVersion);
     }
     const std::string& features = file_->metadata(kFeatures);
-    if (!features.empty() && features != kPackedRows) {
+    if (!features.empty() && features != kPackedRows && features != kCodedRows) {
       fail(ErrorCode::unsupported,
            "{}: needs {}, which is not known here: open it with a newer "
            "Nearfield",
@@ -123,8 +124,9 @@ class Opening {
     return rows;
   }
 
-  // Empty where the packed values are all there is.
+  // Empty where the packed values, or codes, are all there is.
   MatrixView read_vectors(const IndexSpec& spec, std::int64_t rows) const {
+    if (file_->metadata(kFeatures) == kCodedRows) return {nullptr, spec.dtype, 0, spec.cols};
     if (file_->metadata(kFeatures).empty()) {
       const auto values = bytes(kRows, tensor_type(spec.dtype), {rows, tensor_cols(spec)});
       return {values.data(), spec.dtype, rows, spec.cols};

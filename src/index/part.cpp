@@ -18,15 +18,16 @@ bool has_not_finite(DType dtype) {
 
 namespace {
 
-std::int64_t bytes_of_rows(const IndexSpec& spec, std::int64_t capacity) {
-  if (keeps_tiles_alone(spec)) return 0;
+std::int64_t bytes_of_rows(const IndexSpec& spec, std::int64_t capacity, bool vectors) {
+  if (!vectors || keeps_tiles_alone(spec)) return 0;
   return checked_mul(capacity, row_bytes(spec.dtype, spec.cols), "bytes of the rows");
 }
 
 }  // namespace
 
-Part::Part(const IndexSpec& spec, std::int64_t capacity)
-    : own_rows_(bytes_of_rows(spec, capacity)),
+Part::Part(const IndexSpec& spec, std::int64_t capacity, bool vectors)
+    : has_vectors_(vectors),
+      own_rows_(bytes_of_rows(spec, capacity, vectors)),
       own_ids_(capacity),
       own_table_(static_cast<std::size_t>(id_table_size(capacity))),
       own_not_finite_(has_not_finite(spec.dtype) ? words_of_rows(capacity) : 0),
@@ -35,21 +36,22 @@ Part::Part(const IndexSpec& spec, std::int64_t capacity)
   if (keeps_tiles_alone(spec)) {
     tiles_.emplace(packed_bytes(spec, capacity));
   } else {
-    rows_ = MatrixView(own_rows_.data(), spec.dtype, capacity, spec.cols);
+    rows_ = MatrixView(own_rows_.data(), spec.dtype, vectors ? capacity : 0, spec.cols);
   }
   if (spec.keys) keys_.emplace(capacity);
 }
 
-std::int64_t Part::bytes_for(const IndexSpec& spec, std::int64_t capacity) {
+std::int64_t Part::bytes_for(const IndexSpec& spec, std::int64_t capacity, bool vectors) {
   const std::int64_t not_finite = has_not_finite(spec.dtype) ? 8 * divide_up(capacity, 64) : 0;
   const std::int64_t rows = keeps_tiles_alone(spec) ? PackedBytes::bytes_for(spec.cols, capacity)
-                                                    : bytes_of_rows(spec, capacity);
+                                                    : bytes_of_rows(spec, capacity, vectors);
   return rows + 8 * capacity + 4 * id_table_size(capacity) + not_finite +
          (spec.keys ? KeyColumn::bytes_for(capacity) : 0);
 }
 
 Part::Part(Stored stored)
-    : file_(std::move(stored.file)),
+    : has_vectors_(stored.vectors),
+      file_(std::move(stored.file)),
       stored_(std::move(stored.packed)),
       ids_(stored.ids),
       table_(stored.table),
@@ -112,6 +114,9 @@ std::string_view Part::key(std::int64_t row) const {
 }
 
 void Part::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const {
+  if (!has_vectors_) {
+    RowsWithoutValues(rows_.dtype(), capacity(), rows_.cols()).read(first, count, into, at);
+  }
   if (!tiles_) {
     const std::int64_t bytes = count * rows_.stride_bytes();
     if (bytes > 0) std::memcpy(into.row(at), rows_.row(first), static_cast<std::size_t>(bytes));
@@ -139,6 +144,10 @@ std::shared_ptr<const RowSource> rows_of(const std::shared_ptr<const PartView>& 
     const auto kept = std::make_shared<const Kept>(Kept{view, std::move(rows)});
     return std::shared_ptr<const RowSource>(kept, &kept->rows);
   };
+  if (!view->part->has_vectors()) {
+    const MatrixView none = view->part->rows(0);
+    return keeping(RowsWithoutValues(none.dtype(), view->count, none.cols()));
+  }
   const PackedBytes* const tiles = view->part->tiles();
   if (tiles == nullptr) return keeping(MatrixRows(view->rows()));
   return keeping(TiledRows(*tiles, {0, view->count}, nullptr));
@@ -147,17 +156,22 @@ std::shared_ptr<const RowSource> rows_of(const std::shared_ptr<const PartView>& 
 void Part::put(std::int64_t row, const std::byte* values, std::int64_t id, std::string_view key) {
   if (tiles_) {
     tiles_->put(row, values);
-  } else {
+  } else if (has_vectors_) {
     const std::int64_t bytes = rows_.stride_bytes();
     std::memcpy(own_rows_.data() + row * bytes, values, static_cast<std::size_t>(bytes));
   }
+  const bool finite = own_not_finite_.empty() || row_is_finite(rows_.dtype(), values, rows_.cols());
+  put_finite(row, finite, id, key);
+}
+
+void Part::put_finite(std::int64_t row, bool finite, std::int64_t id, std::string_view key) {
   own_ids_[row] = id;
   if (keys_) keys_->put(row, key);
   if (own_not_finite_.empty()) return;
   // Also where it is finite: a row that was never published may have been there.
   const std::uint64_t bit = std::uint64_t{1} << (row % 64);
   const std::atomic_ref word(own_not_finite_[static_cast<std::size_t>(row / 64)]);
-  if (row_is_finite(rows_.dtype(), values, rows_.cols())) {
+  if (finite) {
     word.fetch_and(~bit, std::memory_order_relaxed);
   } else {
     word.fetch_or(bit, std::memory_order_relaxed);

@@ -41,7 +41,8 @@ class Part {
   // What a file holds.
   struct Stored {
     std::shared_ptr<const TensorFile> file;
-    MatrixView rows;  // of no use where what is packed holds the same
+    MatrixView rows;      // of no use where what is packed holds the same
+    bool vectors = true;  // else there are none
     std::span<const std::int64_t> ids;
     std::span<const std::uint32_t> table;
     std::span<const std::uint64_t> not_finite;  // of types that have such values
@@ -49,15 +50,17 @@ class Part {
     std::optional<StoredPacked> packed;
   };
 
-  // Empty, in memory.
-  Part(const IndexSpec& spec, std::int64_t capacity);
+  // Empty, in memory; with room for vectors, or only for their ids.
+  Part(const IndexSpec& spec, std::int64_t capacity, bool vectors = true);
   explicit Part(Stored stored);
 
   // What one in memory takes, beside keys that are longer than a std::string holds.
-  static std::int64_t bytes_for(const IndexSpec& spec, std::int64_t capacity);
+  static std::int64_t bytes_for(const IndexSpec& spec, std::int64_t capacity, bool vectors = true);
 
   std::int64_t capacity() const { return std::ssize(ids_); }
   bool mapped() const { return file_ != nullptr; }
+  // Else what its family keeps of them is all there is: rows() has none, and read() throws.
+  bool has_vectors() const { return has_vectors_; }
   const TensorFile& file() const { return *file_; }
   std::int64_t bytes() const;
 
@@ -84,6 +87,8 @@ class Part {
 
   // Of a part in memory. The row is found by its id, and its key, only after `enter`.
   void put(std::int64_t row, const std::byte* values, std::int64_t id, std::string_view key);
+  // Of one without vectors.
+  void put_finite(std::int64_t row, bool finite, std::int64_t id, std::string_view key);
 
   // From here on, id and key lead to this row, and to none before it. Not while others look for
   // rows.
@@ -95,6 +100,7 @@ class Part {
   template <class Look>
   auto of_file(const Look& look) const;
 
+  bool has_vectors_;
   std::optional<PackedBytes> tiles_;
   AlignedArray<std::byte> own_rows_;  // untouched beyond the last row: takes memory as it fills
   AlignedArray<std::int64_t> own_ids_;

@@ -111,13 +111,13 @@ std::int64_t Parts::id(Place place) const {
   return held.part->ids(held.count)[static_cast<std::size_t>(place.row)];
 }
 
-std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capacity,
+std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capacity, bool vectors,
                                   const Monitor& monitor) const {
   if (capacity > kMostPartRows) {
     fail(ErrorCode::unsupported, "a part holds at most {} vectors, and {} are to be in one",
          kMostPartRows, capacity);
   }
-  auto copy = std::make_shared<Part>(spec_, capacity);
+  auto copy = std::make_shared<Part>(spec_, capacity, vectors);
   std::int64_t to = 0;
   Matrix vector = keeps_tiles_alone(spec_) ? Matrix(spec_.dtype, 1, spec_.cols) : Matrix();
   for (const Held& held : parts) {
@@ -128,8 +128,13 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
       if (to == capacity) {
         fail(ErrorCode::corrupt_file, "there are more vectors than ids: a file was changed");
       }
-      copy->put(to, vector_of(*held.part, row, vector), ids[static_cast<std::size_t>(row)],
-                spec_.keys ? held.part->key(row) : std::string_view());
+      const std::int64_t id = ids[static_cast<std::size_t>(row)];
+      const std::string_view key = spec_.keys ? held.part->key(row) : std::string_view();
+      if (vectors) {
+        copy->put(to, vector_of(*held.part, row, vector), id, key);
+      } else {
+        copy->put_finite(to, held.is_finite(row), id, key);
+      }
       copy->enter(to++);
     }
   }
@@ -140,17 +145,25 @@ Parts::Growth Parts::growth_for(std::int64_t rows) const {
   const Held* const last =
       parts_.empty() || parts_.back().part->mapped() ? nullptr : &parts_.back();
   Growth growth{Growth::Kind::new_part, 0, 0, nullptr, false};
-  if (last != nullptr && last->count + rows <= last->part->capacity()) {
-    growth = {Growth::Kind::behind_last, last->count, 0, last->packed, false, last->family};
+  const std::int64_t kept = last != nullptr ? last->count - last->removed : 0;
+  growth.vectors = family_->keeps_vectors(kept + rows);
+  // From here on there are none: those that are there go.
+  const bool drops = last != nullptr && last->part->has_vectors() && !growth.vectors;
+  if (last != nullptr && !drops && last->count + rows <= last->part->capacity()) {
+    growth.kind = Growth::Kind::behind_last;
+    growth.begin = last->count;
+    growth.packed = last->packed;
+    growth.family = last->family;
   } else if (last != nullptr &&
-             last->part->capacity() <= rows_in(index_tuning().most_copied_bytes)) {
-    const std::int64_t kept = last->count - last->removed;
+             (drops || last->part->capacity() <= rows_in(index_tuning().most_copied_bytes))) {
     growth = {Growth::Kind::copy_of_last,
               kept,
               std::max(2 * kept, kept + rows),
               last->removed == 0 ? last->packed : nullptr,
               false,
-              last->removed == 0 ? last->family : nullptr};
+              last->removed == 0 ? last->family : nullptr,
+              true,
+              growth.vectors};
   } else {
     const std::int64_t capacity =
         std::max({rows, rows_in_memory() / 2, rows_in(index_tuning().least_part_bytes) + 1});
@@ -165,7 +178,7 @@ Parts::Growth Parts::growth_for(std::int64_t rows) const {
 
 std::int64_t Parts::bytes_to_grow(const Growth& growth, const NewRows& rows, int threads) const {
   std::int64_t bytes = kCallBytes + rows.count() * kLookUpBytes;
-  if (growth.capacity > 0) bytes += Part::bytes_for(spec_, growth.capacity);
+  if (growth.capacity > 0) bytes += Part::bytes_for(spec_, growth.capacity, growth.vectors);
   if (growth.kind == Growth::Kind::copy_of_last) bytes += key_bytes({&parts_.back(), 1});
   for (const std::string_view key : rows.keys) bytes += KeyColumn::bytes_of_its_own(key);
   if (growth.packs) bytes += pack_bytes(spec_, growth.begin + rows.count(), threads);
@@ -178,8 +191,9 @@ std::int64_t Parts::bytes_to_grow(const Growth& growth, const NewRows& rows, int
 
 void Parts::check_gathering(const Context& context) const {
   const int threads = resolve_threads(context.threads);
-  const std::int64_t needed = kCallBytes + Part::bytes_for(spec_, live_) + key_bytes(parts_) +
-                              pack_bytes(spec_, live_, threads) +
+  const bool vectors = family_->keeps_vectors(live_);
+  const std::int64_t needed = kCallBytes + Part::bytes_for(spec_, live_, vectors) +
+                              key_bytes(parts_) + pack_bytes(spec_, live_, threads) +
                               family_->bytes_to_keep(live_, nullptr, threads);
   if (needed > *context.memory_limit) {
     fail(ErrorCode::memory_limit,
@@ -215,8 +229,10 @@ Parts::Growth Parts::growth_within(const NewRows& rows, const Context& context) 
   if (!context.memory_limit) return usual;
   Growth unpacked = usual;
   unpacked.packs = false;
-  unpacked.keeps = false;
-  const Growth least{Growth::Kind::new_part, 0, rows.count(), nullptr, false, nullptr, false};
+  unpacked.keeps = !unpacked.vectors;
+  const bool vectors = family_->keeps_vectors(0);
+  const Growth least{
+      Growth::Kind::new_part, 0, rows.count(), nullptr, false, nullptr, !vectors, vectors};
   std::int64_t needed = 0;
   for (const Growth& growth : {usual, unpacked, least}) {
     needed = bytes_to_grow(growth, rows, resolve_threads(context.threads));
@@ -239,14 +255,23 @@ Appended Parts::new_place(const Growth& growth, const NewRows& rows, const Monit
       appended.part = parts_.back().part;
       break;
     case Growth::Kind::copy_of_last:
-      appended.part = copy({&parts_.back(), 1}, growth.capacity, monitor);
+      appended.part = copy({&parts_.back(), 1}, growth.capacity, growth.vectors, monitor);
       appended.replaces_last = true;
       break;
     case Growth::Kind::new_part:
-      appended.part = std::make_shared<Part>(spec_, growth.capacity);
+      appended.part = std::make_shared<Part>(spec_, growth.capacity, growth.vectors);
       break;
   }
   return appended;
+}
+
+SharedFamilyData Parts::keep_alone(const Growth& growth, MatrixView vectors,
+                                   const Context& context) const {
+  std::vector<PartView> before;
+  if (growth.kind != Growth::Kind::new_part) before = views_of({&parts_.back(), 1});
+  // Those that were removed from the last part stay in it.
+  if (growth.kind == Growth::Kind::behind_last) before.front().live = nullptr;
+  return family_->keep_alone(before, vectors, for_packing(context));
 }
 
 Appended Parts::append(const NewRows& rows, const Context& context) const {
@@ -256,7 +281,12 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
   }
   family_->check_rows(rows.vectors);
   const Monitor monitor(context, rows.count());
-  const Growth growth = growth_within(rows, context);
+  Growth growth = growth_within(rows, context);
+  SharedFamilyData alone;
+  if (!growth.vectors) {
+    alone = keep_alone(growth, rows.vectors, context);
+    growth.vectors = alone == nullptr;
+  }
   Appended appended = new_place(growth, rows, monitor);
   for (std::int64_t i = 0; i < rows.count(); ++i) {
     if (i % kRowsPerCheck == 0) monitor.check();
@@ -267,7 +297,9 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
   if (growth.packs) {
     appended.packed = pack(appended.part->rows(appended.end), spec_.metric, for_packing(context));
   }
-  if (growth.keeps) {
+  if (!growth.vectors) {
+    appended.family = std::move(alone);
+  } else if (growth.keeps) {
     appended.family =
         family_->keep(appended.part->rows(appended.end), growth.family, for_packing(context));
   }
@@ -277,12 +309,17 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
 Appended Parts::gathered(const Context& context) const {
   if (context.memory_limit) check_gathering(context);
   const Monitor monitor(context, live_);
-  Appended all{.part = copy(parts_, live_, monitor), .end = live_};
-  if (!keeps_tiles_alone(spec_)) {
+  const std::vector<PartView> live = views_of(parts_);
+  SharedFamilyData alone;
+  if (!family_->keeps_vectors(live_)) alone = family_->keep_alone(live, {}, for_packing(context));
+  Appended all{.part = copy(parts_, live_, alone == nullptr, monitor), .end = live_};
+  if (alone != nullptr) {
+    all.family = std::move(alone);
+  } else if (!keeps_tiles_alone(spec_)) {
     if (scans_tiles(spec_)) {
       all.packed = pack(all.part->rows(live_), spec_.metric, for_packing(context));
     }
-    all.family = family_->keep(all.part->rows(live_), nullptr, for_packing(context));
+    all.family = family_->keep_copied(live, all.part->rows(live_), for_packing(context));
   }
   return all;
 }
@@ -365,6 +402,16 @@ std::vector<std::shared_ptr<Part>> Parts::replace_all(const Appended& all) {
   parts_.push_back(
       {.part = all.part, .count = all.end, .packed = all.packed, .family = all.family});
   return old;
+}
+
+std::vector<PartView> Parts::views_of(std::span<const Held> parts) const {
+  std::vector<PartView> views;
+  for (const Held& held : parts) {
+    views.push_back({held.part, held.count,
+                     held.removed > 0 ? std::make_shared<const RowBits>(held.live) : nullptr,
+                     held.packed, held.family});
+  }
+  return views;
 }
 
 std::vector<PartView> Parts::views() {

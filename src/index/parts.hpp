@@ -96,6 +96,9 @@ class Parts {
 
     void make_live();
     bool lives(std::int64_t row) const { return live.empty() || bit_of(live, row); }
+    bool is_finite(std::int64_t row) const {
+      return (part->not_finite(static_cast<std::size_t>(row / 64), count) >> (row % 64) & 1) == 0;
+    }
   };
 
   // Where rows go that are added.
@@ -108,12 +111,13 @@ class Parts {
     bool packs;                         // whether they are packed, with those before them
     SharedFamilyData family = nullptr;  // as packed
     bool keeps = true;                  // whether the family looks at them: not at tiles
+    bool vectors = true;                // whether their part keeps them
   };
 
   template <class Name>
   std::optional<Place> find_row_of(Name name) const;
-  // Copies the live rows of some parts behind each other.
-  std::shared_ptr<Part> copy(std::span<const Held> parts, std::int64_t capacity,
+  // Copies the live rows of some parts behind each other, with their vectors or without.
+  std::shared_ptr<Part> copy(std::span<const Held> parts, std::int64_t capacity, bool vectors,
                              const Monitor& monitor) const;
   std::int64_t rows_in(std::int64_t bytes) const;
   std::int64_t rows_in_memory() const;
@@ -123,6 +127,10 @@ class Parts {
   void check_gathering(const Context& context) const;
   std::int64_t key_bytes(std::span<const Held> parts) const;
   std::int64_t live_bytes() const;
+  // What the family keeps of the part where they go, and of them, if that keeps no vectors.
+  SharedFamilyData keep_alone(const Growth& growth, MatrixView vectors,
+                              const Context& context) const;
+  std::vector<PartView> views_of(std::span<const Held> parts) const;
   Appended new_place(const Growth& growth, const NewRows& rows, const Monitor& monitor) const;
   void drop(Place place);
   void free_empty_parts();

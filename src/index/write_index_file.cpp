@@ -134,6 +134,21 @@ void check_writing(const IndexSpec& spec, const Family& family, std::span<const 
   }
 }
 
+std::map<std::string, std::string> index_metadata(const IndexHead& head,
+                                                  const std::string& features) {
+  const IndexSpec& spec = head.spec;
+  return {{kFormat, std::string(kName)},
+          {kFormatVersion, fmt::format("{}", kVersion)},
+          {kFeatures, features},
+          {kFamily, spec.family},
+          {kFamilyVersion, fmt::format("{}", kVersion)},
+          {kMetric, to_string(spec.metric)},
+          {kDType, std::string(to_string(spec.dtype))},
+          {kCols, fmt::format("{}", spec.cols)},
+          {kKeys, spec.keys ? "1" : "0"},
+          {kNextId, fmt::format("{}", head.next_id)}};
+}
+
 void write_index_file(OutputFile& out, const IndexHead& head, const Family& family,
                       std::span<const PartView> parts, const Context& context) {
   Monitor preparing(context, 1);
@@ -144,7 +159,9 @@ void write_index_file(OutputFile& out, const IndexHead& head, const Family& fami
   const IndexSpec& spec = head.spec;
   std::vector<TensorToWrite> tensors;
   const bool packed_alone = keeps_tiles_alone(spec);
-  if (!packed_alone) {
+  const auto of_family = family.tensors(parts, resolve_threads(context.threads), preparing);
+  const bool coded_alone = of_family != nullptr && !family.keeps_vectors(rows);
+  if (!packed_alone && !coded_alone) {
     tensors.push_back(
         {kRows, tensor_type(spec.dtype), {rows, tensor_cols(spec)}, [&](const TakeBytes& take) {
            give_rows(parts, take);
@@ -161,18 +178,8 @@ void write_index_file(OutputFile& out, const IndexHead& head, const Family& fami
   }
   std::optional<KeysToWrite> keys;
   if (spec.keys) keys.emplace(parts, rows, preparing).add_to(tensors);
-  std::map<std::string, std::string> metadata{{kFormat, std::string(kName)},
-                                              {kFormatVersion, fmt::format("{}", kVersion)},
-                                              {kFeatures, packed_alone ? kPackedRows : ""},
-                                              {kFamily, spec.family},
-                                              {kFamilyVersion, fmt::format("{}", kVersion)},
-                                              {kMetric, to_string(spec.metric)},
-                                              {kDType, std::string(to_string(spec.dtype))},
-                                              {kCols, fmt::format("{}", spec.cols)},
-                                              {kKeys, spec.keys ? "1" : "0"},
-                                              {kNextId, fmt::format("{}", head.next_id)}};
+  auto metadata = index_metadata(head, packed_alone ? kPackedRows : coded_alone ? kCodedRows : "");
   if (packing) packing->add_to(tensors, metadata);
-  const auto of_family = family.tensors(parts, resolve_threads(context.threads), preparing);
   if (of_family != nullptr) of_family->add_to(tensors);
   std::int64_t bytes = 0;
   for (const TensorToWrite& tensor : tensors) bytes += bytes_of(tensor.type, tensor.shape);

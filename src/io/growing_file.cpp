@@ -74,6 +74,11 @@ void GrowingFile::append(std::span<const std::byte> block) {
   ++blocks_;
 }
 
+void GrowingFile::remove() {
+  if (::unlink(partial_.c_str()) != 0) fail_errno(partial_, "remove");
+  partial_.clear();
+}
+
 void GrowingFile::commit() {
   if (!sync(fd_)) fail_errno(partial_, "flush to disk");
   if (std::rename(partial_.c_str(), path_.c_str()) != 0) {

@@ -32,6 +32,11 @@ class GrowingFile {
   // Puts it in its place.
   void commit();
 
+  // Where the blocks are until then.
+  const std::string& partial() const { return partial_; }
+  // For who has made something else of them.
+  void remove();
+
  private:
   void write(std::span<const std::byte> bytes);
 

@@ -47,9 +47,12 @@ std::int64_t rows_of(std::int64_t bytes, std::int64_t row) {
   return std::max<std::int64_t>(bytes / std::max<std::int64_t>(row, 1), 1);
 }
 
-// Their number and type: nobody looks for their values there, which are in the order of tiles.
+// Their number and type: nobody looks for their values there, which are in the order of tiles, or
+// nowhere.
 MatrixView without_values(const RowSource& source, Range rows) {
-  const std::byte* const tiles = source.prepared()->rows.tensors().values.data();
+  alignas(double) static constexpr std::byte kNowhere{};
+  const std::byte* const tiles =
+      source.prepared() != nullptr ? source.prepared()->rows.tensors().values.data() : &kNowhere;
   return {tiles, source.dtype(), rows.size(), source.cols()};
 }
 

@@ -1,5 +1,7 @@
 #include "search/tiled_rows.hpp"
 
+#include "core/fail.hpp"
+
 namespace nearfield {
 
 void TiledRows::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const {
@@ -10,6 +12,14 @@ void PickedRows::read(std::int64_t first, std::int64_t count, Matrix& into, std:
   for (std::int64_t i = 0; i < count; ++i) {
     rows_.read(picks_[static_cast<std::size_t>(first + i)], 1, into, at + i);
   }
+}
+
+void RowsWithoutValues::read(std::int64_t /*first*/, std::int64_t /*count*/, Matrix& /*into*/,
+                             std::int64_t /*at*/) const {
+  fail(ErrorCode::unsupported,
+       "the index keeps codes of its {} vectors, and not the vectors: build it without "
+       "'vectors=none' to read them",
+       rows_);
 }
 
 }  // namespace nearfield

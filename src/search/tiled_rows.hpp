@@ -1,5 +1,5 @@
-// Rows that lie in no matrix: of bytes that are kept for the tile kernels alone, and those of
-// others that a search may find.
+// Rows that lie in no matrix: of bytes that are kept for the tile kernels alone, those of others
+// that a search may find, and those of which only codes are kept.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,24 @@ class PickedRows final : public RowSource {
  private:
   const RowSource& rows_;
   std::span<const std::int64_t> picks_;
+};
+
+// Rows whose values nobody has, for a search that does not look at them (FilterMaker::reads_rows).
+class RowsWithoutValues final : public RowSource {
+ public:
+  RowsWithoutValues(DType dtype, std::int64_t rows, std::int64_t cols)
+      : dtype_(dtype), rows_(rows), cols_(cols) {}
+
+  DType dtype() const override { return dtype_; }
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t cols() const override { return cols_; }
+  // Throws unsupported.
+  void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override;
+
+ private:
+  DType dtype_;
+  std::int64_t rows_;
+  std::int64_t cols_;
 };
 
 }  // namespace nearfield

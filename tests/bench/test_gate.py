@@ -5,9 +5,10 @@ import math
 import unittest
 
 from referee import report
+from referee.answers import Verdict
 from referee.arithmetic import Ratio
 from referee.cases import NEARFIELD, Question
-from referee.gate import ruling, shortfalls
+from referee.gate import losses, ruling, shortfalls
 from referee.headline import Figure, Headline, RowFigures, headline
 from referee.outcome import Entry, Outcome, Row
 from referee.targets import PEERS, Target
@@ -73,6 +74,38 @@ class Speed(unittest.TestCase):
     def test_a_row_that_is_not_measured_is_an_error(self) -> None:
         with self.assertRaisesRegex(ValueError, "targets.toml names the rows points k=3"):
             headline([], TARGET)
+
+
+class Quality(unittest.TestCase):
+    """Of answers that need not be right."""
+
+    def lost(self, ours: Verdict, theirs: Verdict, least: float = 0) -> list[str]:
+        entries = [Entry(name, {}, False, True, 0.0, verdict=verdict)
+                   for name, verdict in ((NEARFIELD, ours), ("peer/way", theirs))]
+        row = Row("points", Question(k=3), (50, 8), 400, 400, 400, 0.1, entries)
+        target = Target("peer/way", (), {"points k=3": {"peer/way": 1.0}}, {"points k=3": least})
+        return losses(Outcome([row]), target)
+
+    def test_as_much_must_be_found_as_a_peer_finds(self) -> None:
+        def found(recall: float) -> Verdict:
+            return Verdict(0, 1200, recall, recall)
+        self.assertEqual(self.lost(found(0.80), found(0.80)), [])
+        self.assertEqual(self.lost(found(0.78), found(0.80)), [])  # of 400 queries ± 0.039
+        self.assertRegex(self.lost(found(0.75), found(0.80))[0], "0.7500, below 0.8000 ± 0.039")
+        self.assertRegex(self.lost(found(0.98), found(0.80), 0.99)[0], "0.9800: it must be 0.99")
+
+    def test_an_error_must_be_as_small_as_a_peers(self) -> None:
+        def coded(error: float) -> Verdict:
+            return Verdict(0, 0, 1.0, 1.0, error=(error, 10.0))
+        self.assertEqual(self.lost(coded(900), coded(1000)), [])
+        self.assertEqual(self.lost(coded(1009), coded(1000)), [])
+        self.assertRegex(self.lost(coded(1011), coded(1000))[0], "1011 ± 10, above 1000")
+
+    def test_who_promises_right_answers_is_judged_by_mismatches(self) -> None:
+        exact = Verdict(0, 1200, 0.5, 0.5)
+        entries = [Entry(name, {}, False, False, 0.0, verdict=exact) for name in (NEARFIELD,)]
+        row = Row("points", Question(k=3), (50, 8), 4, 4, 4, 0.1, entries)
+        self.assertEqual(losses(Outcome([row]), TARGET), [])
 
 
 class Company(unittest.TestCase):

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from reproduction import __main__ as command
-from reproduction import ewh, gemm_sift, knn_gpu, kvp, lsh_sift, running, shapes
+from reproduction import ewh, gemm_sift, knn_gpu, kvp, lsh_sift, lsq, running, shapes
 from reproduction.knn_gpu import FIGURES
 from reproduction.measured import Measured, Outcome, Place, Recall, outcome_of
 from reproduction.reporting import (
@@ -103,6 +103,13 @@ class Lines(unittest.TestCase):
         judged = {ewh.ONE, ewh.ALL, ewh.LSH, ewh.EWH, ewh.EWH_ALL, ewh.DEVICE, ewh.BOTH, ewh.SHARED,
                   ewh.EXACT, ewh.EXACT_ALL, ewh.SCAN, ewh.HASHED}
         self.assertEqual(judged - of_ewh, set())
+
+        of_lsq = {name for found in recorded_outcome("lsq").figures.values()
+                  for name in [*found.series, *(recall.series for recall in found.recalls)]}
+        lsqs = (lsq.LSQ_16, lsq.LSQ_32)
+        judged = {lsq.PQ, lsq.OPQ, *(series + suffix for series in lsqs
+                                     for suffix in ("", lsq.ONE_CORE, lsq.ALONE))}
+        self.assertEqual(judged - of_lsq, set())
 
     def test_a_recall_and_its_times_have_one_name(self) -> None:
         """Else none would be drawn, and none be the one that finds most."""
@@ -272,6 +279,42 @@ class TheThesisOfMatching(unittest.TestCase):
         self.assertIs(judge(whole).holds, True)
 
 
+class ThePaperOfCodes(unittest.TestCase):
+    def found(self, *counts: int) -> Measured:
+        series = (lsq.PQ, lsq.OPQ, lsq.LSQ_16, lsq.LSQ_32)
+        return recalls(*(("64 bits", name, 1, count, 1_000 - count, 0)
+                         for name, count in zip(series, counts, strict=True)))
+
+    def test_orders_hold_where_intervals_lie_apart(self) -> None:
+        judge = lsq.in_order("64 bits", 1)
+        self.assertIs(judge(self.found(100, 200, 300, 300)).holds, True)
+        self.assertIs(judge(self.found(100, 200, 300, 290)).holds, True)   # may be as many
+        self.assertIsNone(judge(self.found(100, 110, 300, 300)).holds)     # may be fewer
+        self.assertIs(judge(self.found(200, 100, 300, 300)).holds, False)
+        self.assertIs(judge(self.found(100, 200, 300, 200)).holds, False)
+        self.assertIn("PQ 10.00 (8.3 to 12.0)", judge(self.found(100, 200, 300, 300)).here)
+        self.assertEqual(judge(Measured()), shapes.NOT_MEASURED)
+
+    def test_its_own_recalls_are_in_that_order(self) -> None:
+        theirs = Measured(recalls=[one.counts for one in lsq.printed()])
+        for data, first in lsq.COLUMNS:
+            holds = lsq.in_order(data, first)(theirs).holds
+            self.assertIs(holds, True, (data, first))
+
+    def test_what_is_not_built_stands_in_the_table(self) -> None:
+        table = recall_table(lsq.THESIS.figures["1"], self.found(100, 200, 300, 310))
+        self.assertEqual(table[0], ("data", "N", "", "PQ", "OPQ", "LSQ-16", "LSQ-32", "CQ"))
+        self.assertEqual(table[2][-1], "")
+        self.assertEqual(table[3][2:5], ("thesis", "0.1579 of 10,000", "0.1749 of 10,000"))
+        self.assertEqual(table[3][-1], "0.2100 of 10,000")
+
+    def test_times_are_of_a_vector(self) -> None:
+        found = measured(line(lsq.LSQ_16, 0.1, "call", n=10_000, codebooks=7))
+        self.assertEqual(lsq.as_fast(lsq.LSQ_16, 7, 17.9)(found),
+                         shapes.Verdict(True, "10 µs a vector"))
+        self.assertEqual(lsq.as_fast(lsq.LSQ_16, 15, 67.2)(found), shapes.NOT_MEASURED)
+
+
 DEVICE = {"device": "opencl:0", "name": "A Processor", "driver": "OpenCL 3.0", "units": 2,
           "memory": 2**34, "is_cpu": True}
 
@@ -297,7 +340,8 @@ class Report(unittest.TestCase):
                    "gemm-sift": "GeForce RTX 3060 12 GB",
                    "lsh-sift": "GeForce RTX 3060 12 GB",
                    "kvp": "Core i7-920 with Radeon HD 5870",
-                   "ewh": "Tesla K20m and 2 x Xeon E5-2670"}
+                   "ewh": "Tesla K20m and 2 x Xeon E5-2670",
+                   "lsq": "Core i7-3930K and GTX Titan X"}
         for name, thesis in command.THESES.items():
             outcome = recorded_outcome(name)
             for number, figure in thesis.figures.items():

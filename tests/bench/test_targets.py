@@ -36,6 +36,15 @@ class Cases(unittest.TestCase):
                     self.assertLessEqual(required, rows[label], case.name)
                     self.assertTrue(required - {target.limit} or target.rows[label], case.name)
 
+    def test_ask_for_a_recall_of_rows_that_are_there(self) -> None:
+        asked = 0
+        for case in CASES.values():
+            for size in SIZES:
+                least = read_target(case.name, size).least_recall
+                self.assertLessEqual(set(least), set(ways_by_row(case, size)), case.name)
+                asked += len(least)
+        self.assertGreater(asked, 0)
+
     def test_have_rows_with_names_of_their_own(self) -> None:
         for case in CASES.values():
             for size in SIZES:

@@ -52,7 +52,31 @@ class Encode(CommandLine):
         self.assertEqual(self.path("c.u8bin").read_bytes(), whole)
         self.assertEqual(self.partial(), [])
 
+    def test_writes_an_index_after_it_was_killed(self):
+        self.run_well(*ENCODE, "whole.nf", "--byte-norms")
+        process = subprocess.Popen([NEARFIELD, *ENCODE, "c.nf", "--byte-norms", "--threads", "1"],
+                                   cwd=self.folder, stderr=subprocess.DEVNULL)
+        record = 2 + 4  # a code and its norm
+        while not self.partial() or self.partial()[0].stat().st_size < 3 * record * BLOCK:
+            self.assertIsNone(process.poll())
+            time.sleep(0.001)
+        process.kill()
+        process.wait()
+        self.assertFalse(self.path("c.nf").exists())
+        said = self.run_well(*ENCODE, "c.nf", "--byte-norms").stderr
+        self.assertRegex(said, r"; \d+ were done before")
+        self.assertEqual(self.path("c.nf").read_bytes(), self.path("whole.nf").read_bytes())
+        self.assertEqual(self.partial(), [])
+        self.run_well("verify", "c.nf")
+        write_bin(self.path("q.fbin"), [[1, 2, 3, 4, 5]], "f")
+        self.run_well("search", "--index", "c.nf", "--queries", "q.fbin", "-k", "3", "--output",
+                      "found.csv")
+        self.assertEqual(len(self.path("found.csv").read_text().splitlines()), 4)
+
     def test_says_what_is_wrong(self):
+        self.run_badly(*ENCODE, "c.u8bin", "--metric", "euclidean", code=2,
+                       says=["--metric", ".nf"])
+        self.run_badly(*ENCODE, "c.nf", "--metric", "l1", code=1, says=["l1"])
         write_bin(self.path("w.fbin"), [[1, 2]], "f")
         self.run_badly("encode", "--vectors", "w.fbin", "--quantizer", "q.safetensors", "--output",
                        "c.u8bin", code=1, says=["5 columns", "have 2"])

@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent / "golden"
 REMOVED = 40  # a row
 NEXT_ID = 9001
 ADDITIVE = "coded,kind=lsq,codebooks=3,bits=4,iterations=3,rounds=2"
+ALONE = "coded,codebooks=9,train=256"
 SORTED = "lsh,hash=sign,bits=2,tables=1,match=sort"
 
 
@@ -94,6 +95,7 @@ ALL = [
     # A codeword for each value, so that nothing is lost; and all that is lost, verified.
     Golden("uint8", "sqeuclidean", family="coded,codebooks=9,train=256,rerank=0", count=300),
     Golden("float32", "euclidean", family=f"{ADDITIVE},train=64,rerank=300", count=300),
+    Golden("uint8", "sqeuclidean", "coded_rows", family=f"{ALONE},vectors=none", count=300),
 ]
 
 

@@ -1,6 +1,7 @@
 // Rows are kept as codes of a trained quantizer too, and found by them: what is near by its code is
-// likely to be near. Of these the nearest by their vectors are given, or codes decide alone. Either
-// way answers are not exact. Before there are enough rows to train on, all are scanned.
+// likely to be near. Of these the nearest by their vectors are given, or codes decide alone, and
+// the vectors need not be kept. Either way answers are not exact. Before there are enough rows to
+// train on, all are scanned.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -31,10 +32,26 @@ class Coded final : public Family {
 
   SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
                         const Context& context) const override {
-    const SharedCodedTrained trained = trained_on(rows, context);
+    const SharedCodedTrained trained = trained_on({}, rows, context);
     if (trained == nullptr) return before;
-    return CodedRows::grown(std::static_pointer_cast<const CodedRows>(before), rows, trained,
-                            parameters_, context);
+    const auto coded = std::static_pointer_cast<const CodedRows>(before);
+    const std::int64_t done = coded != nullptr ? coded->rows() : 0;
+    return CodedRows::grown(coded, rows.slice(done, rows.rows() - done), trained, parameters_,
+                            context);
+  }
+  bool keeps_vectors(std::int64_t rows) const override {
+    return parameters_.vectors || (rows < parameters_.train && trained() == nullptr);
+  }
+  SharedFamilyData keep_alone(std::span<const PartView> parts, MatrixView behind,
+                              const Context& context) const override {
+    const SharedCodedTrained trained = trained_on(parts, behind, context);
+    if (trained == nullptr) return nullptr;
+    return CodedRows::grown(moved(parts, trained, context), behind, trained, parameters_, context);
+  }
+  SharedFamilyData keep_copied(std::span<const PartView> parts, MatrixView rows,
+                               const Context& context) const override {
+    const SharedCodedTrained trained = trained_on({}, rows, context);
+    return trained != nullptr ? moved(parts, trained, context) : nullptr;
   }
   std::int64_t bytes_to_keep(std::int64_t rows, const SharedFamilyData& before,
                              int threads) const override {
@@ -48,8 +65,11 @@ class Coded final : public Family {
   std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
                                          const Monitor& monitor) const override {
     if (parts.empty()) return nullptr;
-    const PartView& largest = *std::ranges::max_element(parts, {}, &PartView::count);
-    const SharedCodedTrained trained = trained_on(largest.rows(), {.threads = threads});
+    SharedCodedTrained trained = this->trained();
+    if (trained == nullptr) {
+      const PartView& largest = *std::ranges::max_element(parts, {}, &PartView::count);
+      trained = trained_on({}, largest.rows(), {.threads = threads});
+    }
     if (trained == nullptr) return nullptr;
     return coded_tensors(parts, trained, parameters_, threads, monitor);
   }
@@ -98,13 +118,29 @@ class Coded final : public Family {
     const std::lock_guard lock(training_);
     return trained_;
   }
-  // Once for an index, on the first rows that are enough. Null before.
-  SharedCodedTrained trained_on(MatrixView rows, const Context& context) const {
+  // Once for an index, on the first rows that are enough: live ones of parts, and those behind
+  // them. Null before.
+  SharedCodedTrained trained_on(std::span<const PartView> parts, MatrixView behind,
+                                const Context& context) const {
     const std::lock_guard lock(training_);
-    if (trained_ == nullptr && rows.rows() >= parameters_.train) {
-      trained_ = train_coded(rows, parameters_, context);
+    if (trained_ == nullptr && live_rows(parts) + behind.rows() >= parameters_.train) {
+      trained_ = train_coded(parts, behind, parameters_, context);
     }
     return trained_;
+  }
+  // The codes of the live rows of parts, behind each other; null if there are none. Those of a part
+  // in memory that has lost none are shared.
+  std::shared_ptr<const CodedRows> moved(std::span<const PartView> parts,
+                                         const SharedCodedTrained& trained,
+                                         const Context& context) const {
+    if (live_rows(parts) == 0) return nullptr;
+    const PartView& first = parts.front();
+    auto codes = std::static_pointer_cast<const CodedRows>(first.family);
+    if (parts.size() == 1 && first.live == nullptr && !first.part->mapped() && codes != nullptr &&
+        codes->rows() == first.count) {
+      return codes;
+    }
+    return CodedRows::gathered(parts, trained, parameters_, context);
   }
 
   // With the sample, its codes, and what it becomes.

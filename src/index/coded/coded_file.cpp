@@ -14,11 +14,7 @@
 namespace nearfield {
 namespace {
 
-constexpr const char* kCodes = "coded.codes";  // [block][column][row of 64]
-constexpr const char* kBooks = "coded.codebooks";
-constexpr const char* kTurned = "coded.rotation";     // of opq
-constexpr const char* kNorms = "coded.norms";         // of norms=exact
-constexpr const char* kLevels = "coded.norm_levels";  // of norms
+using namespace coded_format;
 
 // A codeword may be ten times as large as what is coded; a rotation has no value above 1.
 constexpr float kMostOfACodeword = 10 * kMostOfAValue;
@@ -115,56 +111,34 @@ class CodedToWrite final : public FamilyTensors {
         rows_(live_rows(parts)),
         blocks_(parameters, rows_),
         levels_(trained_->norm_levels) {
-    std::int64_t at = 0;
-    for_each_run(parts, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
-      take(view, begin, end, at, threads, monitor);
-      at += end - begin;
-    });
+    for_each_code(
+        parts,
+        [&](const CodedRows::Chunk& chunk, Range range, std::int64_t at) {
+          blocks_.copy(chunk.blocks, chunk.norms, range.begin, range.size(), at);
+        },
+        [&](MatrixView rows, std::int64_t at) {
+          monitor.check();
+          blocks_.encode(rows, at, *trained_, {.threads = threads});
+        });
     if (parameters.norms == CodedNorms::exact) {
       levels_.front() = std::min(levels_.front(), blocks_.least_norm());
     }
   }
 
   void add_to(std::vector<TensorToWrite>& tensors) const override {
-    const Quantizer::State& state = trained_->quantizer.state();
-    const Codebooks& books = state.coding;
-    const auto add = [&](const char* name, std::vector<std::int64_t> shape,
-                         std::span<const float> values) {
-      tensors.push_back(
-          tensor_in_memory(name, TensorType::f32, std::move(shape), std::as_bytes(values)));
-    };
     tensors.push_back(tensor_in_memory(
         kCodes, TensorType::u8, {divide_up(rows_, kScanRows), parameters_.columns(), kScanRows},
         {reinterpret_cast<const std::byte*>(blocks_.blocks()),
          static_cast<std::size_t>(blocks_.block_bytes())}));
-    add(kBooks, {books.count, books.codewords, books.cols}, books.values);
-    if (!state.rotation.empty()) add(kTurned, {books.cols, books.cols}, state.rotation);
+    add_codebook_tensors(trained_->quantizer, tensors);
     if (parameters_.norms == CodedNorms::exact) {
-      add(kNorms, {rows_}, {blocks_.norms(), static_cast<std::size_t>(rows_)});
+      const std::span norms(blocks_.norms(), static_cast<std::size_t>(rows_));
+      tensors.push_back(tensor_in_memory(kNorms, TensorType::f32, {rows_}, std::as_bytes(norms)));
     }
-    if (!levels_.empty()) add(kLevels, {kByteEntries}, levels_);
+    if (!levels_.empty()) tensors.push_back(levels_tensor(levels_));
   }
 
  private:
-  void take(const PartView& view, std::int64_t begin, std::int64_t end, std::int64_t at,
-            int threads, const Monitor& monitor) {
-    const auto* const codes = static_cast<const CodedRows*>(view.family.get());
-    const std::int64_t coded = codes != nullptr ? std::clamp(codes->rows(), begin, end) : begin;
-    if (codes != nullptr) {
-      codes->for_each_chunk(begin, coded,
-                            [&](const CodedRows::Chunk& chunk, std::int64_t first, Range range) {
-                              blocks_.copy(chunk.blocks, chunk.norms, range.begin, range.size(),
-                                           at + first + range.begin - begin);
-                            });
-    }
-    for (std::int64_t row = coded; row < end; row += CodedRows::kChunkRows) {
-      const std::int64_t count = std::min(CodedRows::kChunkRows, end - row);
-      monitor.check();
-      blocks_.encode(view.rows().slice(row, count), at + row - begin, *trained_,
-                     {.threads = threads});
-    }
-  }
-
   SharedCodedTrained trained_;
   CodedParameters parameters_;
   std::int64_t rows_;
@@ -208,6 +182,21 @@ void verify_coded(const CodedRows& codes, MatrixView rows, const std::string& pa
           }
         });
   }
+}
+
+void add_codebook_tensors(const Quantizer& quantizer, std::vector<TensorToWrite>& tensors) {
+  const Quantizer::State& state = quantizer.state();
+  const Codebooks& books = state.coding;
+  tensors.push_back(tensor_in_memory(kBooks, TensorType::f32,
+                                     {books.count, books.codewords, books.cols},
+                                     std::as_bytes(std::span(books.values))));
+  if (state.rotation.empty()) return;
+  tensors.push_back(tensor_in_memory(kTurned, TensorType::f32, {books.cols, books.cols},
+                                     std::as_bytes(std::span(state.rotation))));
+}
+
+TensorToWrite levels_tensor(std::span<const float> norm_levels) {
+  return tensor_in_memory(kLevels, TensorType::f32, {kByteEntries}, std::as_bytes(norm_levels));
 }
 
 std::unique_ptr<FamilyTensors> coded_tensors(std::span<const PartView> parts,

@@ -15,6 +15,15 @@
 
 namespace nearfield {
 
+// Names of tensors.
+namespace coded_format {
+inline constexpr const char* kCodes = "coded.codes";  // [block][column][row of 64]
+inline constexpr const char* kBooks = "coded.codebooks";
+inline constexpr const char* kTurned = "coded.rotation";     // of opq
+inline constexpr const char* kNorms = "coded.norms";         // of norms=exact
+inline constexpr const char* kLevels = "coded.norm_levels";  // of norms
+}  // namespace coded_format
+
 // Of all rows of a file; null if it has no codes. Codebooks are copied and checked; codes and norms
 // are looked at where they lie, and may be any.
 std::shared_ptr<const CodedRows> open_coded(const TensorFile& file, const IndexSpec& spec,
@@ -29,5 +38,9 @@ std::unique_ptr<FamilyTensors> coded_tensors(std::span<const PartView> parts,
                                              const SharedCodedTrained& trained,
                                              const CodedParameters& parameters, int threads,
                                              const Monitor& monitor);
+
+// What they look at must outlive the tensors.
+void add_codebook_tensors(const Quantizer& quantizer, std::vector<TensorToWrite>& tensors);
+TensorToWrite levels_tensor(std::span<const float> norm_levels);
 
 }  // namespace nearfield

@@ -123,9 +123,9 @@ class CodedFilter final : public Filter {
 
 std::string coded_name(const CodedParameters& parameters) {
   const QuantizerOptions& quantizer = parameters.quantizer;
-  return fmt::format("tables of codes, {} of {} x {} bits, {} bytes a vector",
+  return fmt::format("tables of codes, {} of {} x {} bits, {} bytes a vector{}",
                      to_string(quantizer.kind), quantizer.codebooks, quantizer.bits,
-                     parameters.bytes_per_row());
+                     parameters.bytes_per_row(), parameters.vectors ? "" : ", no vectors");
 }
 
 class CodedFilterMaker final : public FilterMaker {
@@ -135,6 +135,7 @@ class CodedFilterMaker final : public FilterMaker {
       : codes_(codes),
         metric_(metric),
         isa_(isa),
+        reads_rows_(keys == CodedKeys::of_rows),
         filter_(codes, view, keys, code_scan_kernels(isa), coded_name(codes.parameters())) {}
 
   void take_queries(const Piece& queries, const Piece& /*rows*/, int threads,
@@ -143,6 +144,8 @@ class CodedFilterMaker final : public FilterMaker {
     queries_.emplace(queries, codes_, metric_, isa_, threads, monitor);
     filter_.start(*queries_);
   }
+
+  bool reads_rows() const override { return reads_rows_; }
 
   TakenRows take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) override {
     return {filter_, rows.view.rows()};
@@ -154,6 +157,7 @@ class CodedFilterMaker final : public FilterMaker {
   const CodedRows& codes_;
   MetricSpec metric_;
   Isa isa_;
+  bool reads_rows_;
   CodedFilter filter_;
   std::optional<CodedQueries> queries_;
 };
@@ -173,6 +177,7 @@ void CodedFinder::add_to(SearchShape& shape, const Context& /*context*/) const {
                           .most_rows = kMostRows,
                           .most_pairs = kMostQueries * kMostRows,
                           .first_rows = kFirstRows};
+  if (keys_ == CodedKeys::of_codes) shape.base_buffer_bytes = 0;  // as FilterMaker::reads_rows
   shape.query_filter_bytes = CodedQueries::bytes_per_query(parameters);
   shape.fixed_bytes += shape.threads * (CodedFilter::scratch_bytes(parameters) +
                                         CodedQueries::bytes_per_thread(parameters, shape.cols));

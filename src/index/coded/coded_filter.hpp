@@ -15,7 +15,7 @@ namespace nearfield {
 
 // What decides on a row whose code is near enough.
 enum class CodedKeys {
-  of_codes,  // the code: its key is that of the row
+  of_codes,  // the code: its key is that of the row, which is not looked at
   of_rows,   // the row itself
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "code/quantizer_state.hpp"
 #include "core/fail.hpp"
@@ -36,25 +38,42 @@ CodedNorms norms_of(std::string_view value) {
   fail(ErrorCode::invalid_argument, "coded has no norms '{}': it has exact and byte", value);
 }
 
+bool keeps_them(std::string_view value) {
+  if (value == "kept") return true;
+  if (value == "none") return false;
+  fail(ErrorCode::invalid_argument, "coded has no vectors '{}': they are kept, or none are", value);
+}
+
 int small_number(const FamilyParameter& given) {
   return static_cast<int>(given.number(0, std::numeric_limits<int>::max()));
 }
 
-void take_coded_parameter(const FamilyParameter& given, CodedParameters& parameters) {
+// Of its quantizer; false if it is none of these.
+bool take_quantizer_parameter(const FamilyParameter& given, QuantizerOptions& quantizer) {
   if (given.name == "kind") {
-    parameters.quantizer.kind = parse_quantizer_kind(given.value);
+    quantizer.kind = parse_quantizer_kind(given.value);
   } else if (given.name == "codebooks") {
-    parameters.quantizer.codebooks = small_number(given);
+    quantizer.codebooks = small_number(given);
   } else if (given.name == "bits") {
-    parameters.quantizer.bits = small_number(given);
+    quantizer.bits = small_number(given);
   } else if (given.name == "iterations") {
-    parameters.quantizer.iterations = small_number(given);
+    quantizer.iterations = small_number(given);
   } else if (given.name == "rounds") {
-    parameters.quantizer.rounds = small_number(given);
+    quantizer.rounds = small_number(given);
   } else if (given.name == "beam") {
-    parameters.quantizer.beam = small_number(given);
-  } else if (given.name == "norms") {
+    quantizer.beam = small_number(given);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void take_coded_parameter(const FamilyParameter& given, CodedParameters& parameters) {
+  if (take_quantizer_parameter(given, parameters.quantizer)) return;
+  if (given.name == "norms") {
     parameters.norms = norms_of(given.value);
+  } else if (given.name == "vectors") {
+    parameters.vectors = keeps_them(given.value);
   } else if (given.name == "rerank") {
     parameters.rerank = given.number(0, kMostReranked);
   } else if (given.name == "train") {
@@ -64,9 +83,20 @@ void take_coded_parameter(const FamilyParameter& given, CodedParameters& paramet
   } else {
     fail(ErrorCode::invalid_argument,
          "coded has no parameter '{}': it has kind, codebooks, bits, iterations, rounds, beam, "
-         "norms, rerank, train, seed",
+         "norms, rerank, vectors, train, seed",
          given.name);
   }
+}
+
+void take_no_vectors(std::span<const FamilyParameter> given, CodedParameters& parameters) {
+  const bool reranks = std::ranges::count(given, "rerank", &FamilyParameter::name) > 0;
+  if (reranks && parameters.rerank > 0) {
+    fail(ErrorCode::invalid_argument,
+         "'rerank={}' puts the nearest in order by their vectors, and 'vectors=none' keeps none: "
+         "leave one of them",
+         parameters.rerank);
+  }
+  parameters.rerank = 0;
 }
 
 }  // namespace
@@ -77,9 +107,9 @@ CodedParameters parse_coded(const IndexSpec& spec) {
   QuantizerOptions& quantizer = parameters.quantizer;
   quantizer.kind = QuantizerKind::pq;
   quantizer.codebooks = static_cast<int>(std::min<std::int64_t>(kUsualCodebooks, spec.cols));
-  for (const FamilyParameter& given : family_parameters(spec.family)) {
-    take_coded_parameter(given, parameters);
-  }
+  const std::vector<FamilyParameter> given = family_parameters(spec.family);
+  for (const FamilyParameter& one : given) take_coded_parameter(one, parameters);
+  if (!parameters.vectors) take_no_vectors(given, parameters);
   check_options(quantizer, spec.cols);
   if (parameters.train < parameters.codewords()) {
     fail(ErrorCode::invalid_argument, "'train' is at least {}, a row for each codeword, not {}",

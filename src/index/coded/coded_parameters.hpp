@@ -20,6 +20,8 @@ struct CodedParameters {
   CodedNorms norms = CodedNorms::none;
   // Of the so many nearest by their codes the nearest are found by their vectors; 0: codes decide.
   std::int64_t rerank = 100;
+  // Whether they are kept once there are codes.
+  bool vectors = true;
   // A part of so many rows gets codes, and codebooks are trained on so many.
   std::int64_t train = 1 << 14;
   std::uint64_t seed = 0;

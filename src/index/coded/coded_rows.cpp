@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <mutex>
 
 #include "code/quantizer_state.hpp"
 #include "core/checked.hpp"
@@ -55,25 +56,6 @@ std::vector<double> squared_norms(MatrixView floats) {
   return norms;
 }
 
-std::vector<float> norms_of_codes(const Quantizer& quantizer, MatrixView codes,
-                                  const Context& context) {
-  const std::vector<double> norms = squared_norms(quantizer.decode(codes, context));
-  return {norms.begin(), norms.end()};
-}
-
-// Even steps from the smallest to the largest: where each begins, or its middle.
-std::vector<float> norm_levels_of(const std::vector<float>& norms, CodedNorms kept) {
-  const auto [least, most] = std::ranges::minmax(norms);
-  const double step = (static_cast<double>(most) - static_cast<double>(least)) / kByteEntries;
-  const double within = kept == CodedNorms::byte ? 0.5 : 0;
-  std::vector<float> levels;
-  for (std::int64_t i = 0; i < kByteEntries; ++i) {
-    const double above = (static_cast<double>(i) + within) * step;
-    levels.push_back(static_cast<float>(static_cast<double>(least) + above));
-  }
-  return levels;
-}
-
 // Of exact norms the last that begins at or below it, else the nearest. The first and the last
 // level also take what lies outside.
 std::uint8_t norm_level_of(const std::vector<float>& levels, float norm, CodedNorms kept) {
@@ -86,22 +68,51 @@ std::uint8_t norm_level_of(const std::vector<float>& levels, float norm, CodedNo
   return static_cast<std::uint8_t>(level);
 }
 
-Matrix training_sample(MatrixView rows, std::int64_t most) {
-  const std::int64_t count = std::min(rows.rows(), most);
-  Matrix sample(rows.dtype(), count, rows.cols());
-  const auto bytes = static_cast<std::size_t>(row_bytes(rows.dtype(), rows.cols()));
+// Evenly taken of all of them, as if they lay behind each other, without those that are not finite.
+Matrix training_sample(std::span<const MatrixView> runs, std::int64_t most) {
+  std::int64_t total = 0;
+  for (const MatrixView& run : runs) total += run.rows();
+  const std::int64_t count = std::min(total, most);
+  const DType dtype = runs.front().dtype();
+  const std::int64_t cols = runs.front().cols();
+  Matrix sample(dtype, count, cols);
+  const auto bytes = static_cast<std::size_t>(row_bytes(dtype, cols));
   std::int64_t taken = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::byte* const row = rows.row(i * rows.rows() / count);
-    if (row_is_finite(rows.dtype(), row, rows.cols())) std::memcpy(sample.row(taken++), row, bytes);
+  std::int64_t i = 0;
+  std::int64_t first = 0;
+  for (const MatrixView& run : runs) {
+    for (; i < count && i * total / count < first + run.rows(); ++i) {
+      const std::byte* const row = run.row(i * total / count - first);
+      if (row_is_finite(dtype, row, cols)) std::memcpy(sample.row(taken++), row, bytes);
+    }
+    first += run.rows();
   }
   if (taken == count) return sample;
-  Matrix finite(rows.dtype(), taken, rows.cols());
-  for (std::int64_t i = 0; i < taken; ++i) std::memcpy(finite.row(i), sample.row(i), bytes);
+  Matrix finite(dtype, taken, cols);
+  for (std::int64_t row = 0; row < taken; ++row) {
+    std::memcpy(finite.row(row), sample.row(row), bytes);
+  }
   return finite;
 }
 
 }  // namespace
+
+std::vector<float> norms_of_codes(const Quantizer& quantizer, MatrixView codes,
+                                  const Context& context) {
+  const std::vector<double> norms = squared_norms(quantizer.decode(codes, context));
+  return {norms.begin(), norms.end()};
+}
+
+std::vector<float> norm_levels_between(float least, float most, CodedNorms kept) {
+  const double step = (static_cast<double>(most) - static_cast<double>(least)) / kByteEntries;
+  const double within = kept == CodedNorms::byte ? 0.5 : 0;  // the middle of each, or its beginning
+  std::vector<float> levels;
+  for (std::int64_t i = 0; i < kByteEntries; ++i) {
+    const double above = (static_cast<double>(i) + within) * step;
+    levels.push_back(static_cast<float>(static_cast<double>(least) + above));
+  }
+  return levels;
+}
 
 void check_coded_values(MatrixView rows) {
   std::vector<double> values(static_cast<std::size_t>(rows.cols()));
@@ -126,14 +137,27 @@ CodedTrained::CodedTrained(Quantizer trained, std::vector<float> levels)
 
 std::int64_t CodedTrained::bytes() const {
   const Quantizer::State& state = quantizer.state();
-  return static_cast<std::int64_t>((state.coding.values.size() + state.decoding.values.size() +
-                                    state.rotation.size() + norm_levels.size()) *
-                                   sizeof(float));
+  const std::size_t floats = state.coding.values.size() + state.decoding.values.size() +
+                             state.rotation.size() + norm_levels.size();
+  const std::size_t bytes = floats * sizeof(float) + word_norms.size() * sizeof(double);
+  // Of local search, once something was encoded.
+  const std::lock_guard lock(state.kept->mutex);
+  const Codebooks& books = state.coding;
+  const std::int64_t tables = state.kept->tables != nullptr
+                                  ? IcmTables::bytes_for(books.count, books.codewords, books.cols)
+                                  : 0;
+  return static_cast<std::int64_t>(bytes) + tables;
 }
 
-SharedCodedTrained train_coded(MatrixView rows, const CodedParameters& parameters,
-                               const Context& context) {
-  const Matrix sample = training_sample(rows, parameters.train);
+SharedCodedTrained train_coded(std::span<const PartView> parts, MatrixView behind,
+                               const CodedParameters& parameters, const Context& context) {
+  std::vector<MatrixView> runs;
+  for_each_run(parts, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
+    runs.push_back(view.rows().slice(begin, end - begin));
+  });
+  if (behind.rows() > 0) runs.push_back(behind);
+  if (runs.empty()) return nullptr;
+  const Matrix sample = training_sample(runs, parameters.train);
   if (sample.rows() < parameters.codewords()) return nullptr;
   Context seeded = context;
   seeded.seed = parameters.seed;
@@ -142,7 +166,9 @@ SharedCodedTrained train_coded(MatrixView rows, const CodedParameters& parameter
     std::vector<float> levels;
     if (parameters.norms != CodedNorms::none) {
       const Matrix codes = quantizer.encode(sample, context);
-      levels = norm_levels_of(norms_of_codes(quantizer, codes, context), parameters.norms);
+      const std::vector<float> norms = norms_of_codes(quantizer, codes, context);
+      const auto [least, most] = std::ranges::minmax(norms);
+      levels = norm_levels_between(least, most, parameters.norms);
     }
     return std::make_shared<const CodedTrained>(std::move(quantizer), std::move(levels));
   });
@@ -170,15 +196,23 @@ void CodeBlocks::encode(MatrixView rows, std::int64_t at, const CodedTrained& tr
       [&] { return quantizer.encode(finite.rows() > 0 ? finite.view() : rows, context); });
   std::vector<float> norms;
   if (kept_norms_ != CodedNorms::none) norms = norms_of_codes(quantizer, codes, context);
-  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+  for (std::int64_t i = 0; i < rows.rows() && !norms.empty() && finite.rows() > 0; ++i) {
+    // Who is never found must not be the shortest of all.
+    if (row_is_finite(rows.dtype(), rows.row(i), rows.cols())) continue;
+    norms[static_cast<std::size_t>(i)] = trained.norm_levels.back();
+  }
+  put(codes, norms, trained.norm_levels, at);
+}
+
+void CodeBlocks::put(MatrixView codes, std::span<const float> norms,
+                     const std::vector<float>& levels, std::int64_t at) {
+  for (std::int64_t i = 0; i < codes.rows(); ++i) {
     for (std::int64_t column = 0; column < codes.cols(); ++column) {
       code(at + i, column) = std::to_integer<std::uint8_t>(codes.row(i)[column]);
     }
     if (norms.empty()) continue;
-    // Who is never found must not be the shortest of all.
-    const bool found = finite.rows() == 0 || row_is_finite(rows.dtype(), rows.row(i), rows.cols());
-    const float norm = found ? norms[static_cast<std::size_t>(i)] : trained.norm_levels.back();
-    code(at + i, columns_ - 1) = norm_level_of(trained.norm_levels, norm, kept_norms_);
+    const float norm = norms[static_cast<std::size_t>(i)];
+    code(at + i, columns_ - 1) = norm_level_of(levels, norm, kept_norms_);
     put_norm(at + i, norm);
   }
 }
@@ -221,26 +255,65 @@ std::int64_t CodedRows::bytes() const {
 }
 
 std::shared_ptr<const CodedRows> CodedRows::grown(const std::shared_ptr<const CodedRows>& before,
-                                                  MatrixView rows,
+                                                  MatrixView behind,
                                                   const SharedCodedTrained& trained,
                                                   const CodedParameters& parameters,
                                                   const Context& context) {
+  if (behind.rows() == 0) return before;
   std::vector<Chunk> chunks = before != nullptr ? before->chunks_ : std::vector<Chunk>();
   std::int64_t row = before != nullptr ? before->rows_ : 0;
-  if (row == rows.rows()) return before;
-  while (row < rows.rows()) {
+  for (std::int64_t done = 0; done < behind.rows();) {
     auto blocks = std::make_shared<CodeBlocks>(parameters, kChunkRows);
     const std::int64_t there = row % kChunkRows;
     if (there > 0) {
       blocks->copy(chunks.back().blocks, chunks.back().norms, 0, there, 0);
       chunks.pop_back();
     }
-    const std::int64_t count = std::min(kChunkRows - there, rows.rows() - row);
-    blocks->encode(rows.slice(row, count), there, *trained, context);
+    const std::int64_t count = std::min(kChunkRows - there, behind.rows() - done);
+    blocks->encode(behind.slice(done, count), there, *trained, context);
     chunks.push_back({blocks, blocks->blocks(), blocks->norms(), blocks->least_norm()});
     row += count;
+    done += count;
   }
   return std::make_shared<const CodedRows>(trained, parameters, row, kChunkRows, std::move(chunks));
+}
+
+std::shared_ptr<const CodedRows> CodedRows::gathered(std::span<const PartView> parts,
+                                                     const SharedCodedTrained& trained,
+                                                     const CodedParameters& parameters,
+                                                     const Context& context) {
+  const std::int64_t rows = live_rows(parts);
+  std::vector<std::shared_ptr<CodeBlocks>> blocks;
+  for (std::int64_t row = 0; row < rows; row += kChunkRows) {
+    blocks.push_back(std::make_shared<CodeBlocks>(parameters, kChunkRows));
+  }
+  // Calls put(blocks, place in them, first, count) for what goes to each.
+  const auto divide = [&](std::int64_t at, std::int64_t count, const auto& put) {
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t place = (at + done) % kChunkRows;
+      const std::int64_t some = std::min(kChunkRows - place, count - done);
+      put(*blocks[static_cast<std::size_t>((at + done) / kChunkRows)], place, done, some);
+      done += some;
+    }
+  };
+  for_each_code(
+      parts,
+      [&](const Chunk& chunk, Range range, std::int64_t at) {
+        divide(at, range.size(), [&](CodeBlocks& to, std::int64_t place, auto first, auto count) {
+          to.copy(chunk.blocks, chunk.norms, range.begin + first, count, place);
+        });
+      },
+      [&](MatrixView uncoded, std::int64_t at) {
+        divide(at, uncoded.rows(), [&](CodeBlocks& to, std::int64_t place, auto first, auto count) {
+          to.encode(uncoded.slice(first, count), place, *trained, context);
+        });
+      });
+  std::vector<Chunk> chunks;
+  for (const auto& own : blocks) {
+    chunks.push_back({own, own->blocks(), own->norms(), own->least_norm()});
+  }
+  return std::make_shared<const CodedRows>(trained, parameters, rows, kChunkRows,
+                                           std::move(chunks));
 }
 
 std::int64_t CodedRows::bytes_to_grow(std::int64_t rows_before, std::int64_t rows,

@@ -19,6 +19,7 @@
 #include "filter/filter.hpp"
 #include "index/coded/coded_parameters.hpp"
 #include "index/family_data.hpp"
+#include "index/part.hpp"
 
 namespace nearfield {
 
@@ -39,9 +40,17 @@ using SharedCodedTrained = std::shared_ptr<const CodedTrained>;
 // Throws invalid_argument if a row whose values are finite has one that is too large for a code.
 void check_coded_values(MatrixView rows);
 
-// On as many rows as the parameters say, evenly taken; null if too few of these are finite.
-SharedCodedTrained train_coded(MatrixView rows, const CodedParameters& parameters,
-                               const Context& context);
+// On as many rows as the parameters say, evenly taken of the live rows of parts, which have
+// vectors, and those behind them; null if too few of these are finite.
+SharedCodedTrained train_coded(std::span<const PartView> parts, MatrixView behind,
+                               const CodedParameters& parameters, const Context& context);
+
+// Of what codes stand for, squared.
+std::vector<float> norms_of_codes(const Quantizer& quantizer, MatrixView codes,
+                                  const Context& context);
+
+// Of CodedTrained: even steps from the smallest norm to the largest.
+std::vector<float> norm_levels_between(float least, float most, CodedNorms kept);
 
 // Codes of some rows, in blocks as code_scan.hpp reads them, and their norms if these are exact.
 class CodeBlocks {
@@ -52,7 +61,10 @@ class CodeBlocks {
   // Codes rows to places from `at` on. Codes of rows with a NaN or an infinity mean nothing.
   void encode(MatrixView rows, std::int64_t at, const CodedTrained& trained,
               const Context& context);
-  // The same of `count` rows that are coded already.
+  // Puts codes as a quantizer makes them, with their norms if any are kept.
+  void put(MatrixView codes, std::span<const float> norms, const std::vector<float>& levels,
+           std::int64_t at);
+  // The same of `count` rows that lie in other blocks.
   void copy(const std::uint8_t* blocks, const float* norms, std::int64_t first, std::int64_t count,
             std::int64_t at);
 
@@ -114,11 +126,17 @@ class CodedRows final : public FamilyData {
     }
   }
 
-  // These and the rows behind them.
+  // These, of which there may be none, and the rows behind them.
   static std::shared_ptr<const CodedRows> grown(const std::shared_ptr<const CodedRows>& before,
-                                                MatrixView rows, const SharedCodedTrained& trained,
+                                                MatrixView behind,
+                                                const SharedCodedTrained& trained,
                                                 const CodedParameters& parameters,
                                                 const Context& context);
+  // Of the live rows of parts: codes that are there move.
+  static std::shared_ptr<const CodedRows> gathered(std::span<const PartView> parts,
+                                                   const SharedCodedTrained& trained,
+                                                   const CodedParameters& parameters,
+                                                   const Context& context);
   // What that takes.
   static std::int64_t bytes_to_grow(std::int64_t rows_before, std::int64_t rows,
                                     const CodedParameters& parameters);
@@ -131,5 +149,28 @@ class CodedRows final : public FamilyData {
   std::vector<Chunk> chunks_;
   std::vector<float> norm_floors_;
 };
+
+// Of the live rows of parts, in their order, calls copy(chunk, range in it, at) for those that have
+// codes and encode(rows, at) for a chunk at most of those that have none; the first goes to place
+// 0.
+template <class Copy, class Encode>
+void for_each_code(std::span<const PartView> parts, const Copy& copy, const Encode& encode) {
+  std::int64_t at = 0;
+  for_each_run(parts, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
+    const auto* const codes = static_cast<const CodedRows*>(view.family.get());
+    const std::int64_t coded = codes != nullptr ? std::clamp(codes->rows(), begin, end) : begin;
+    if (codes != nullptr) {
+      codes->for_each_chunk(begin, coded,
+                            [&](const CodedRows::Chunk& chunk, std::int64_t first, Range range) {
+                              copy(chunk, range, at + first + range.begin - begin);
+                            });
+    }
+    for (std::int64_t row = coded; row < end; row += CodedRows::kChunkRows) {
+      const std::int64_t count = std::min(CodedRows::kChunkRows, end - row);
+      encode(view.rows().slice(row, count), at + row - begin);
+    }
+    at += end - begin;
+  });
+}
 
 }  // namespace nearfield

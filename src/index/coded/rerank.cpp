@@ -30,10 +30,26 @@ class Reranking {
       : flat_(flat),
         queries_(queries),
         pieces_(pieces),
-        chosen_(std::min(chosen, coded_rows())),
-        stages_(context, pairs_of_both()),
+        chosen_(std::min(chosen, coded_rows(pieces))),
+        stages_(context, queries.rows() * pairs_of_a_query(pieces)),
         near_(static_cast<std::size_t>(queries.rows())) {
     stages_.context() = with_less_memory(stages_.context(), bytes());
+  }
+
+  // By codes, and then of those that were chosen.
+  static std::int64_t pairs_of_a_query(std::span<const AskedPart> pieces) {
+    std::int64_t rows = coded_rows(pieces);
+    for (const AskedPart& piece : pieces) rows += rows_of(piece);
+    return rows;
+  }
+  // What is near, of two pieces before it is cut, and what is chosen of it, by pieces: 6 KB of 100.
+  static std::int64_t bytes_of_a_query(std::int64_t chosen, std::span<const AskedPart> pieces) {
+    constexpr std::int64_t kNear = 3 * sizeof(NearCode);
+    constexpr std::int64_t kListed = 3 * sizeof(std::uint32_t);
+    constexpr std::int64_t kOfAPiece = 3 * sizeof(std::size_t);
+    return std::min(chosen, coded_rows(pieces)) * (kNear + kListed) +
+           std::ssize(pieces) * kOfAPiece +
+           static_cast<std::int64_t>(sizeof(std::vector<NearCode>));
   }
 
   Neighbors run(std::int64_t k, const Context& context) {
@@ -50,29 +66,19 @@ class Reranking {
   static std::int64_t rows_of(const AskedPart& piece) {
     return piece.only_rows ? piece.only_rows->size() : piece.view.count;
   }
-  std::int64_t coded_rows() const {
+  static std::int64_t coded_rows(std::span<const AskedPart> pieces) {
     std::int64_t rows = 0;
-    for (const AskedPart& piece : pieces_) rows += piece.finder != nullptr ? rows_of(piece) : 0;
+    for (const AskedPart& piece : pieces) rows += piece.finder != nullptr ? rows_of(piece) : 0;
     return rows;
   }
-  std::int64_t pairs_of_both() const {
-    std::int64_t rows = coded_rows();
-    for (const AskedPart& piece : pieces_) rows += rows_of(piece);
-    return queries_.rows() * rows;
-  }
-  // What is near, of two pieces before it is cut; what is chosen of it, by pieces; and copies of
-  // these.
+  // And copies of the pieces.
   std::int64_t bytes() const {
-    const std::int64_t near = 3 * static_cast<std::int64_t>(sizeof(NearCode));
-    const std::int64_t listed = 3 * static_cast<std::int64_t>(sizeof(std::uint32_t));
-    constexpr std::int64_t kOfAPiece = 3 * sizeof(std::size_t);
     std::int64_t copies = 0;
     for (const AskedPart& piece : pieces_) {
       copies += static_cast<std::int64_t>(sizeof(AskedPart) + 2 * 8 * piece.allowed.size() +
                                           2 * 8 * piece.listed.size());
     }
-    return copies + queries_.rows() * (chosen_ * (near + listed) + std::ssize(pieces_) * kOfAPiece +
-                                       static_cast<std::int64_t>(sizeof(std::vector<NearCode>)));
+    return copies + queries_.rows() * bytes_of_a_query(chosen_, pieces_);
   }
 
   void look_at_codes(std::size_t i) {
@@ -134,11 +140,58 @@ class Reranking {
   Stats by_codes_;
 };
 
+// Of a batch: what is near by codes, before vectors decide. Each batch reads all codes once.
+constexpr std::int64_t kMostBatchBytes = 64 << 20;
+
+std::int64_t reranked_at_once(std::int64_t bytes_of_a_query, const Context& context) {
+  const std::int64_t most =
+      context.memory_limit ? std::min(*context.memory_limit / 4, kMostBatchBytes) : kMostBatchBytes;
+  return std::max<std::int64_t>(most / bytes_of_a_query, 1);
+}
+
+template <class Values>
+void append_to(Values& all, const Values& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+void append_batch(const Neighbors& batch, Neighbors& all) {
+  all.queries += batch.queries;
+  append_to(all.ids, batch.ids);
+  append_to(all.keys, batch.keys);
+  append_to(all.distances, batch.distances);
+  append_to(all.counts, batch.counts);
+  all.exact = all.exact && batch.exact;
+  all.stats.plan.pairs += batch.stats.plan.pairs;
+  all.stats.pairs_considered += batch.stats.pairs_considered;
+  all.stats.pairs_verified += batch.stats.pairs_verified;
+  all.stats.seconds += batch.stats.seconds;
+}
+
+std::int64_t bytes_of_results(const Neighbors& found) {
+  return std::ssize(found.ids) *
+             static_cast<std::int64_t>(sizeof(std::int64_t) + sizeof(double) + sizeof(float)) +
+         std::ssize(found.counts) * static_cast<std::int64_t>(sizeof(std::int64_t));
+}
+
 }  // namespace
 
 Neighbors search_reranked(const Family& flat, MatrixView queries, std::span<const AskedPart> pieces,
                           std::int64_t chosen, std::int64_t k, const Context& context) {
-  return Reranking(flat, queries, pieces, chosen, context).run(k, context);
+  const std::int64_t at_once =
+      reranked_at_once(Reranking::bytes_of_a_query(chosen, pieces), context);
+  const auto search = [&](std::int64_t first, const Context& own) {
+    const std::int64_t count = std::min(at_once, queries.rows() - first);
+    return Reranking(flat, queries.slice(first, count), pieces, chosen, own).run(k, own);
+  };
+  if (queries.rows() <= at_once) return search(0, context);
+  Stages stages(context, queries.rows() * Reranking::pairs_of_a_query(pieces));
+  Neighbors all = search(0, stages.context());
+  for (std::int64_t first = at_once; first < queries.rows(); first += at_once) {
+    stages.end_stage(at_once * Reranking::pairs_of_a_query(pieces));
+    append_batch(search(first, with_less_memory(stages.context(), bytes_of_results(all))), all);
+  }
+  stages.finish(context);
+  return all;
 }
 
 }  // namespace nearfield

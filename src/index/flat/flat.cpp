@@ -34,6 +34,11 @@ class Stretch {
                                      static_cast<std::size_t>(range.size()));
     }
     take_filter(part.filter(), range);
+    if (!part.view.part->has_vectors()) {
+      const MatrixView none = part.view.part->rows(0);
+      rows_ = std::make_unique<RowsWithoutValues>(none.dtype(), range.size(), none.cols());
+      return;
+    }
     const PackedBytes* const tiles = part.view.part->tiles();
     if (tiles == nullptr) {
       rows_ = std::make_unique<MatrixRows>(part.view.rows().slice(range.begin, range.size()),

@@ -238,6 +238,27 @@ TEST(Coded, VectorsDecideAmongTheNearestByCodes) {
   }
 }
 
+TEST(Coded, ManyQueriesAreRerankedInBatches) {
+  const Matrix rows = gaussian(DType::f32, kRows, 12, 16);
+  const Matrix queries = gaussian(DType::f32, 900, 12, 17);
+  Index index(coded_spec(family_of(coded_cases()[0], ",rerank=1500"), DType::f32, 12));
+  index.add(rows);
+  std::vector<Progress> reports;
+  Context watched;
+  watched.progress = [&](const Progress& progress) { reports.push_back(progress); };
+  // 64 MB are 740 queries, each of 90 KB.
+  const Neighbors found = index.search(queries, {.k = 10}, watched);
+  expect_the_same(found, knn(queries, rows, {.k = 10}));
+  EXPECT_FALSE(found.exact);
+  EXPECT_EQ(found.stats.pairs_considered, 900 * 2 * kRows);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(reports.back().done, reports.back().total);
+  EXPECT_EQ(reports.back().total, 900 * 2 * kRows);
+  EXPECT_TRUE(std::ranges::is_sorted(reports, {}, &Progress::done));
+  // And of a limit a quarter.
+  expect_the_same(index.search(queries, {.k = 10}, {.memory_limit = 16 << 20}), found);
+}
+
 TEST(Coded, FindsWhatIsWithinARadius) {
   const Matrix rows = gaussian(DType::f32, kRows, 12, 7);
   const Matrix queries = gaussian(DType::f32, 10, 12, 8);

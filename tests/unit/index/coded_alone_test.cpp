@@ -1,0 +1,258 @@
+// Codes without vectors: an index that has dropped them answers as one that kept them and lets
+// codes decide.
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nearfield/index.hpp>
+
+#include "tests/oracle/data.hpp"
+#include "tests/unit/expect_error.hpp"
+#include "tests/unit/index/small_parts.hpp"
+#include "tests/unit/io/temp_folder.hpp"
+
+namespace nearfield {
+namespace {
+
+using test::expect_error;
+using test::TempFolder;
+
+constexpr std::int64_t kRowsAlone = 3'000;
+
+// Of each way to keep a code: bytes, halves of them, norms exactly and in a byte.
+const std::vector<std::string> kFamiliesAlone{
+    "coded,codebooks=4,iterations=2,train=1000",
+    "coded,kind=opq,codebooks=7,bits=4,iterations=2,train=1000",
+    "coded,kind=lsq,codebooks=3,iterations=2,rounds=1,train=1000",
+    "coded,kind=rq,codebooks=2,bits=4,iterations=2,beam=2,norms=byte,train=1000"};
+
+Matrix some_vectors(std::int64_t rows, std::uint64_t seed, DType dtype = DType::f32) {
+  return data::make_matrix({data::Kind::gaussian, dtype, rows, 10, seed});
+}
+
+IndexSpec alone_spec(const std::string& family, DType dtype = DType::f32) {
+  return {.family = family, .dtype = dtype, .cols = 10, .metric = Metric::sqeuclidean};
+}
+
+void expect_equal_answers(const Neighbors& a, const Neighbors& b) {
+  EXPECT_FALSE(a.exact);
+  EXPECT_EQ(a.ids, b.ids);
+  EXPECT_EQ(a.keys, b.keys);
+  EXPECT_EQ(a.counts, b.counts);
+}
+
+// One that keeps vectors, and one that does not, of which all else is the same.
+class Twins {
+ public:
+  explicit Twins(const std::string& family)
+      : kept_(alone_spec(family + ",rerank=0")), alone_(alone_spec(family + ",vectors=none")) {}
+
+  template <class Change>
+  void change(const Change& both) {
+    both(kept_);
+    both(alone_);
+  }
+  void expect_alike(MatrixView queries) const {
+    expect_equal_answers(alone_.search(queries, {.k = 20}), kept_.search(queries, {.k = 20}));
+    std::vector<std::int64_t> ids;
+    for (std::int64_t id = 3; id < kRowsAlone; id += 5) ids.push_back(id);
+    for (const auto kind : {IdFilter::Kind::only, IdFilter::Kind::without}) {
+      expect_equal_answers(alone_.search(queries, {.k = 9, .filter = {kind, ids}}),
+                           kept_.search(queries, {.k = 9, .filter = {kind, ids}}));
+    }
+    const Ranges near = alone_.within(queries, {.radius = 6});
+    const Ranges expected = kept_.within(queries, {.radius = 6});
+    EXPECT_FALSE(near.ids.empty());
+    EXPECT_EQ(near.ids, expected.ids);
+    EXPECT_EQ(near.keys, expected.keys);
+    EXPECT_EQ(near.offsets, expected.offsets);
+  }
+  Index& alone() { return alone_; }
+  const Index& kept() const { return kept_; }
+
+ private:
+  Index kept_;
+  Index alone_;
+};
+
+TEST(CodedAlone, AnswersAsIfVectorsWereThere) {
+  const TempFolder folder;
+  const Matrix rows = some_vectors(kRowsAlone, 1);
+  const Matrix queries = some_vectors(12, 2);
+  for (const std::string& family : kFamiliesAlone) {
+    SCOPED_TRACE(family);
+    Twins twins(family);
+    twins.change([&](Index& index) { index.add(rows); });
+    twins.expect_alike(queries);
+    const Plan plan = twins.alone().search(queries, {.k = 1}).stats.plan;
+    EXPECT_NE(plan.filter.find("no vectors"), std::string::npos) << plan.filter;
+    EXPECT_LT(twins.alone().stats().bytes, twins.kept().stats().bytes - kRowsAlone * 40 / 2);
+
+    // Some go and others come, in memory and behind a file.
+    std::vector<std::int64_t> gone;
+    for (std::int64_t id = 0; id < kRowsAlone; id += 3) gone.push_back(id);
+    const std::vector<std::int64_t> again{0, 3, 5, 6};
+    const auto change = [&](Index& index) {
+      index.remove(gone);
+      index.add(rows.view().slice(7, 90));
+      index.upsert(rows.view().slice(500, 4), again);
+    };
+    twins.change(change);
+    twins.expect_alike(queries);
+    twins.change([](Index& index) { index.compact(); });
+    twins.expect_alike(queries);
+    twins.change([&](Index& index) {
+      const std::string path = folder.path("coded");
+      index.save(path);
+      verify_index(path);
+      index = Index::open(path);
+    });
+    EXPECT_EQ(folder.get("coded").find("\"rows\""), std::string::npos);
+    twins.expect_alike(queries);
+    twins.change(change);
+    twins.expect_alike(queries);
+    twins.change([](Index& index) { index.compact(); });
+    twins.expect_alike(queries);
+  }
+}
+
+TEST(CodedAlone, CodesMoveAsTheyAre) {
+  const TempFolder folder;
+  const Matrix rows = some_vectors(40'000, 3);
+  for (const std::string& family : kFamiliesAlone) {
+    Index index(alone_spec(family + ",vectors=none"));
+    index.add(rows);
+    std::vector<std::int64_t> gone;
+    for (std::int64_t id = 1; id < 40'000; id += 7) gone.push_back(id);
+    index.remove(gone);
+    index.save(folder.path("before"));
+    index.compact();
+    index.save(folder.path("after"));
+    EXPECT_TRUE(folder.get("before") == folder.get("after")) << family;
+  }
+}
+
+TEST(CodedAlone, VectorsGoWhenThereAreEnoughToTrainOn) {
+  const TempFolder folder;
+  const test::SmallParts small;
+  const Matrix rows = some_vectors(kRowsAlone, 4);
+  const Matrix queries = some_vectors(12, 5);
+  const std::vector<std::int64_t> first{17};
+  Twins twins(kFamiliesAlone[0]);
+  for (std::int64_t row = 0; row < 900; row += 90) {
+    twins.change([&](Index& index) { index.add(rows.view().slice(row, 90)); });
+  }
+  EXPECT_TRUE(twins.alone().search(queries, {.k = 3}).exact);
+  EXPECT_EQ(twins.alone().get(first).rows(), 1);
+  twins.change([&](Index& index) {
+    index.save(folder.path("few"));
+    index = Index::open(folder.path("few"));
+    index.add(rows.view().slice(900, 2'100));
+  });
+  EXPECT_FALSE(twins.alone().search(queries, {.k = 3}).exact);
+  twins.change([&](Index& index) { index.compact(); });
+  twins.expect_alike(queries);
+  expect_error([&] { twins.alone().get(first); }, ErrorCode::unsupported,
+               {"keeps codes", "vectors=none"});
+  expect_error([&] { read_all(*twins.alone().parts().front().rows); }, ErrorCode::unsupported,
+               {"keeps codes"});
+}
+
+TEST(CodedAlone, TrainsOnRowsThatAreThereAndThoseThatCome) {
+  const Matrix rows = some_vectors(kRowsAlone, 6);
+  const Matrix queries = some_vectors(12, 7);
+  Twins twins(kFamiliesAlone[2]);
+  twins.change([&](Index& index) {
+    index.add(rows.view().slice(0, 600));
+    index.add(rows.view().slice(600, 900));
+    index.add(rows.view().slice(1'500, 10));
+  });
+  twins.expect_alike(queries);
+}
+
+TEST(CodedAlone, VectorsStayWhereTooFewCanBeTrainedOn) {
+  Matrix rows = some_vectors(1'200, 8);
+  for (std::int64_t row = 0; row < 1'200; ++row) {
+    if (row % 8 != 0) {
+      reinterpret_cast<float*>(rows.row(row))[1] = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  Index index(alone_spec(kFamiliesAlone[0] + ",vectors=none"));
+  index.add(rows);
+  const Neighbors found = index.search(rows.view().slice(0, 9), {.k = 4});
+  EXPECT_TRUE(found.exact);
+  EXPECT_EQ(found.ids_of(0)[0], 0);
+  EXPECT_EQ(found.counts[1], 0);
+  EXPECT_EQ(index.get(std::vector<std::int64_t>{8}).rows(), 1);
+}
+
+TEST(CodedAlone, RowsThatAreNotFiniteAreNeverFound) {
+  const TempFolder folder;
+  Matrix rows = some_vectors(kRowsAlone, 9);
+  reinterpret_cast<float*>(rows.row(5))[3] = std::numeric_limits<float>::quiet_NaN();
+  for (const std::string& family : kFamiliesAlone) {
+    Index index(alone_spec(family + ",vectors=none"));
+    index.add(rows);
+    index.remove(std::vector<std::int64_t>{2});
+    index.compact();
+    EXPECT_EQ(index.stats().not_finite, 1);
+    index.save(folder.path("coded"));
+    const Index opened = Index::open(folder.path("coded"));
+    for (const Index* const asked : {&std::as_const(index), &opened}) {
+      const Neighbors found = asked->search(rows.view().slice(4, 2), {.k = kRowsAlone});
+      EXPECT_EQ(found.counts, (std::vector<std::int64_t>{kRowsAlone - 2, 0}));
+      EXPECT_TRUE(std::ranges::find(found.ids, 5) == found.ids.end());
+    }
+  }
+}
+
+TEST(CodedAlone, KeepsToTheMemoryLimit) {
+  const Matrix rows = some_vectors(20'000, 10);
+  const std::string family = "coded,codebooks=4,bits=4,iterations=2,train=1000,vectors=none";
+  Index index(alone_spec(family));
+  index.add(rows.view().slice(0, 1'000));
+  // 2 bytes a code, but 16 an id: less than the 40 of a vector.
+  index.add(rows.view().slice(1'000, 19'000), {.memory_limit = 8 << 20});
+  EXPECT_FALSE(index.search(rows.view().slice(0, 1), {.k = 1}).exact);
+  expect_error([&] { index.add(rows, {.memory_limit = 2 << 20}); }, ErrorCode::memory_limit,
+               {"add fewer"});
+  EXPECT_EQ(index.size(), 20'000);
+}
+
+TEST(CodedAlone, SaysWhatItCannotDoWithoutVectors) {
+  const auto make = [](const std::string& family) { return [=] { Index{alone_spec(family)}; }; };
+  expect_error(make("coded,vectors=none,rerank=10"), ErrorCode::invalid_argument,
+               {"rerank=10", "vectors=none", "leave one"});
+  expect_error(make("coded,rerank=1,vectors=none"), ErrorCode::invalid_argument, {"rerank=1"});
+  expect_error(make("coded,vectors=some"), ErrorCode::invalid_argument, {"'some'", "kept"});
+  Index both(alone_spec("coded,vectors=none,rerank=0"));
+  Index kept(alone_spec("coded,vectors=kept,rerank=10"));
+}
+
+TEST(CodedAlone, AFileMustHaveCodesOrVectors) {
+  const TempFolder folder;
+  Index index(alone_spec(kFamiliesAlone[0] + ",vectors=none"));
+  index.add(some_vectors(kRowsAlone, 11));
+  index.save(folder.path("coded"));
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string bytes = folder.get("coded");
+    std::size_t at = bytes.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    for (; at != std::string::npos; at = bytes.find(from, at + 1))
+      bytes.replace(at, from.size(), to);
+    folder.put("changed", bytes);
+  };
+  changed("coded.codes", "coded.codez");
+  expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::corrupt_file, {"changed"});
+  changed("vectors=none", "vectors=kept");
+  expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::corrupt_file, {"changed"});
+  changed("coded_rows", "coded_cols");
+  expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::unsupported,
+               {"coded_cols", "newer"});
+}
+
+}  // namespace
+}  // namespace nearfield
