@@ -29,6 +29,7 @@ set(NEARFIELD_KERNEL_MODULES
     "two_nearest|select/gpu/two_nearest.cu|128|"
     "score_buckets|hash/gpu/score_buckets.cu|256|"
     "level_lists|index/pivot/gpu/level_lists.cu|256|"
+    "object_distances|object/gpu/object_distances.cu|128|"
     "flaws|distance/gpu/flaws.cu|128|"
     "convert|distance/gpu/convert.cu|128|"
     "round|distance/gpu/round.cu|128|"

@@ -60,7 +60,6 @@ class MetricSearch {
     grid_.threads = state.metric->any_thread() ? resolve_threads(context.threads) : 1;
     isa_ = context.isa.value_or(default_isa());
     pairs_ = checked_mul(grid_.queries.size(), grid_.rows, "queries x objects");
-    take_devices();
   }
 
   void set_budget(std::optional<std::int64_t> budget) {
@@ -88,6 +87,7 @@ class MetricSearch {
   // result: bytes of what is found, kept: of what is held meanwhile. Throws memory_limit where it
   // does not fit.
   void make_plan(std::int64_t result, std::int64_t kept, const char* selector) {
+    take_devices();
     const auto working = [&] {
       // A CPU that takes queries of its own has memory for them beside what verifies.
       const int sets = devices_ && devices_->cpu() ? 2 : 1;
@@ -156,16 +156,21 @@ class MetricSearch {
   }
 
  private:
-  // Without bounds, all that is left to do is the metric's.
+  // A budget ends a query by the order in which distances are computed, which is the CPU's.
   void take_devices() {
     if (!on_device(context_)) return;
-    if (kept_row_bytes(state_.filter) > 0) {
-      devices_.emplace(state_, std::min(batch_, grid_.queries.size()), context_);
+    ListerTask task{
+        state_, std::min(batch_, grid_.queries.size()), device_distance(*state_.metric), {}};
+    if (task.distance != DeviceDistance::none && !grid_.budget) {
+      task.keyed = KeyedSearch{task.distance, queries_, isa_};
+    }
+    if (grid_.rows > 0 && (task.keyed || kept_row_bytes(state_.filter) > 0)) {
+      devices_.emplace(task, context_);
       return;
     }
     note_ = fmt::format(
-        "on the CPU: there are neither pivots nor signatures to look at, and the "
-        "metric '{}' runs there",
+        "on the CPU: there are neither pivots nor signatures to look at, and the metric '{}' runs "
+        "there",
         state_.metric->name());
   }
 

@@ -49,6 +49,20 @@ SomeObjects some_texts(std::int64_t count, std::int64_t longest, std::uint64_t s
   return objects;
 }
 
+// Of few letters, so that some are close; all of ASCII.
+SomeObjects plain_texts(std::int64_t count, std::int64_t shortest, std::int64_t longest,
+                        std::uint64_t seed) {
+  SomeObjects objects;
+  Random random(seed);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::string text;
+    const std::int64_t length = shortest + random.below(longest - shortest + 1);
+    while (std::ssize(text) < length) text += "abc~"[random.below(4)];
+    objects.add(ObjectBytes<std::string>::bytes(text));
+  }
+  return objects;
+}
+
 // Of few values, so that many distances are equal.
 SomeObjects some_vectors(std::int64_t count, std::int64_t cols, std::uint64_t seed) {
   SomeObjects objects;
@@ -197,6 +211,64 @@ TEST(DeviceMetric, ComputesNoMoreDistances) {
             index.within(queries, {.radius = 1}).stats.pairs_verified);
 }
 
+void expect_computed_there(const MetricIndex& index, std::span<const ObjectView> queries,
+                           double radius) {
+  expect_metric_as_on_cpu(index, queries, radius);
+  const Plan plan = index.within(queries, {.radius = radius}, on_metric_device()).stats.plan;
+  EXPECT_NE(plan.kernel.find("on the device"), std::string::npos) << plan.kernel;
+}
+
+// Patterns of no, one and several words, and of more than the kernel has; one limit cuts between.
+TEST(DeviceMetric, EditsAreCountedOnTheDevice) {
+  for (const auto& [shortest, longest] : {std::pair(0, 10), {55, 70}, {120, 140}, {250, 262}}) {
+    SCOPED_TRACE(longest);
+    const SomeObjects objects = plain_texts(400, shortest, longest, 11);
+    const SomeObjects asked = plain_texts(30, shortest, longest, 12);
+    for (const PivotOptions& options : {PivotOptions{}, {.pool = 0, .signatures = false}}) {
+      MetricIndex index(object_metric("edit"), options);
+      index.add(objects.views());
+      expect_computed_there(index, asked.views(), static_cast<double>(longest) / 3);
+    }
+  }
+}
+
+TEST(DeviceMetric, VectorsAreComparedOnTheDevice) {
+  for (const char* const name : {"lp:1", "lp:2", "lp:inf"}) {
+    SCOPED_TRACE(name);
+    for (const std::int64_t cols : {1, 7, 40}) {
+      SomeObjects objects;
+      SomeObjects asked;
+      Random random(13);
+      std::vector<double> vector(static_cast<std::size_t>(cols));
+      for (std::int64_t i = 0; i < 900; ++i) {
+        for (double& value : vector)
+          value = random.uniform() * std::pow(10.0, static_cast<double>(random.below(6)));
+        (i < 870 ? objects : asked).add(ObjectBytes<std::vector<double>>::bytes(vector));
+      }
+      for (const PivotOptions& options : {PivotOptions{}, {.pool = 0}, {.pool = 20, .kept = 5}}) {
+        MetricIndex index(object_metric(name), options);
+        index.add(objects.views());
+        expect_computed_there(index, asked.views(), 5'000);
+      }
+    }
+  }
+}
+
+// As the CPU says it.
+TEST(DeviceMetric, WhatIsNoDistanceIsAnErrorOnTheDevice) {
+  const SomeObjects objects = some_vectors(100, 3, 14);
+  MetricIndex index(object_metric("lp:2"), {.pool = 0});
+  index.add(objects.views());
+  const std::vector<double> wrong{1, std::nan(""), 2};
+  const std::vector<double> longer{1, 2, 3, 4};
+  const std::array<ObjectView, 1> query{ObjectBytes<std::vector<double>>::bytes(wrong)};
+  const std::array<ObjectView, 1> other{ObjectBytes<std::vector<double>>::bytes(longer)};
+  expect_error([&] { index.search(query, {.k = 1}, on_metric_device()); },
+               ErrorCode::invalid_argument, {"'lp:2' says nan"});
+  expect_error([&] { index.search(other, {.k = 1}, on_metric_device()); },
+               ErrorCode::invalid_argument, {"of 4 and of 3 numbers"});
+}
+
 TEST(DeviceMetric, SeveralShareASearch) {
   const SomeObjects objects = some_vectors(5'000, 3, 5);
   const SomeObjects asked = some_vectors(300, 3, 6);
@@ -224,6 +296,13 @@ TEST(DeviceMetric, KeepsToTheMemoryLimit) {
     context.device_memory_limit = limit;
     expect_nearest(index, queries, {.k = 10}, context);
     expect_within(index, queries, {.radius = 0.7}, context);
+  }
+  MetricIndex computed(object_metric("lp:2"), {.pool = 40, .kept = 20});
+  computed.add(objects.views());
+  for (const std::int64_t limit : {3'000'000, 1'700'000, 1'100'000}) {
+    context.device_memory_limit = limit;
+    expect_nearest(computed, queries, {.k = 10}, context);
+    expect_within(computed, queries, {.radius = 0.7}, context);
   }
   context.device_memory_limit = 20'000;
   expect_error([&] { index.search(queries, {.k = 1}, context); }, ErrorCode::memory_limit,

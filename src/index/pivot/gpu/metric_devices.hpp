@@ -15,11 +15,22 @@
 
 namespace nearfield {
 
+// What looks at an index on one device.
+struct OpenedListers {
+  std::string id;  // of the device
+  ListerShape shape;
+  bool keyed = false;
+  std::vector<std::unique_ptr<PivotLister>> listers;
+};
+
+// On the device of this name, of those of the context. Throws unsupported for one that is not here,
+// and memory_limit. A device without float64 leaves distances to the CPU.
+OpenedListers open_listers(ListerTask task, const Context& context, std::string_view name);
+
 class MetricDevices {
  public:
-  // Those that the context names. Throws unsupported for one that is not here and for what it
-  // cannot look at, and memory_limit.
-  MetricDevices(const MetricState& state, std::int64_t queries, const Context& context);
+  // Those that the context names. Throws unsupported for what they cannot look at.
+  MetricDevices(const ListerTask& task, const Context& context);
 
   // Whether the CPU takes queries, too.
   bool cpu() const { return cpu_; }
@@ -35,14 +46,9 @@ class MetricDevices {
 
  private:
   struct Member {
-    std::string id;
-    ListerShape shape;
-    std::vector<std::unique_ptr<PivotLister>> listers;
+    OpenedListers opened;
     std::int64_t pairs = 0;
   };
-
-  void open(const MetricState& state, std::int64_t queries, const Context& context,
-            std::string_view name);
 
   std::vector<Member> members_;
   bool cpu_ = false;

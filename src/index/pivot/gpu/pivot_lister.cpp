@@ -20,41 +20,62 @@ constexpr std::int64_t kMostListRows = 1 << 18;
 constexpr std::int64_t kMostRunRows = 1 << 30;
 constexpr std::int64_t kSumBytes = sizeof(std::uint32_t);
 
+// A row's number and level; where distances are computed, also a pair that is handed over.
+std::int64_t bytes_of_listed(bool keyed) {
+  return kSumBytes + 1 + (keyed ? PairList::kPairBytes : 0);
+}
+
 // Beside rows and lists: what each query knows, its counts of levels, its request and total, and
-// its sums of chunks.
-std::int64_t bytes_of_tile(std::int64_t queries, std::int64_t chunks) {
+// its sums of chunks; and for distances what it is itself, and how large one may be.
+std::int64_t bytes_of_tile(const ListerTask& task, std::int64_t queries, std::int64_t chunks) {
   constexpr std::int64_t kReach = kMostPivotPool * sizeof(std::uint16_t);
   constexpr std::int64_t kLetters = sizeof(std::uint64_t);
+  const std::int64_t own =
+      task.keyed ? DeviceQueries::bytes_of_one(task.keyed->distance, task.keyed->queries) +
+                       static_cast<std::int64_t>(sizeof(double))
+                 : 0;
   return queries *
-         (kReach + kLetters + kLevelCount * kSumBytes + 5 * kSumBytes + chunks * kSumBytes);
+         (kReach + kLetters + kLevelCount * kSumBytes + 5 * kSumBytes + own + chunks * kSumBytes);
+}
+
+// Of objects that are copied whole.
+std::int64_t bytes_of_objects(const ListerTask& task) {
+  if (task.distance == DeviceDistance::none) return 0;
+  return task.state.objects.bytes() + (task.state.objects.size() + 1) * DeviceObjects::kRowBytes;
 }
 
 }  // namespace
 
-ListerShape ListerShape::of(const MetricState& state, std::int64_t queries, std::int64_t limit,
-                            const gpu::Facts& facts, std::int64_t chunk_rows,
-                            const std::string& id) {
-  const std::int64_t rows = std::max<std::int64_t>(state.objects.size(), 1);
-  const std::int64_t row_bytes = std::max<std::int64_t>(kept_row_bytes(state.filter), 1);
-  const std::int64_t least_list = std::min(rows, kLeastListRows) * kListedRowBytes;
+ListerShape ListerShape::of(const ListerTask& task, std::int64_t limit, const gpu::Facts& facts,
+                            std::int64_t chunk_rows, const std::string& id) {
+  const bool keyed = task.keyed.has_value();
+  const std::int64_t rows = std::max<std::int64_t>(task.state.objects.size(), 1);
+  const std::int64_t row_bytes = std::max<std::int64_t>(kept_row_bytes(task.state.filter), 1);
+  const std::int64_t least_list = std::min(rows, kLeastListRows) * bytes_of_listed(keyed);
+  const std::int64_t copy = round_up(rows, kBoundBlock) * row_bytes + bytes_of_objects(task);
   const std::int64_t most_run =
       std::min(facts.largest_buffer / row_bytes / chunk_rows * chunk_rows, kMostRunRows);
   // A file's last chunk of rows and the last of all need not be full.
   const std::int64_t chunks = divide_up(rows, chunk_rows) + 1;
   ListerShape shape;
+  shape.list_bytes = bytes_of_listed(keyed);
   shape.queries = std::clamp<std::int64_t>(
-      std::min(std::numeric_limits<std::uint32_t>::max() / rows, queries), 1, kListerQueries);
+      std::min(std::numeric_limits<std::uint32_t>::max() / rows, task.queries), 1, kListerQueries);
   for (;; shape.queries /= 2) {
-    const std::int64_t tile = bytes_of_tile(shape.queries, chunks);
-    const std::int64_t copy = round_up(rows, kBoundBlock) * row_bytes;
+    const std::int64_t tile = bytes_of_tile(task, shape.queries, chunks);
     shape.streamed = copy > limit || (limit - copy) / kListers < tile + least_list;
     shape.limit = (shape.streamed ? limit : limit - copy) / kListers;
-    const std::int64_t left = shape.limit - tile - least_list;
-    const std::int64_t run = left / 2 / row_bytes / chunk_rows * chunk_rows;
-    shape.run_rows = std::min(shape.streamed ? run : most_run, most_run);
+    // Streamed: a third for the rows, for objects, and for longer lists.
+    const std::int64_t third = (shape.limit - tile - least_list) / 3;
+    shape.run_rows =
+        std::min(shape.streamed ? third / row_bytes / chunk_rows * chunk_rows : most_run, most_run);
+    shape.run_object_bytes = std::min({shape.streamed ? third : DeviceObjects::kMostBytes,
+                                       DeviceObjects::kMostBytes, bytes_of_objects(task)});
     if (shape.run_rows >= chunk_rows) {
-      const std::int64_t taken = tile + (shape.streamed ? shape.run_rows * row_bytes : 0);
-      shape.list_room = std::min((shape.limit - taken) / kListedRowBytes,
+      std::int64_t taken = tile;
+      if (shape.streamed) taken += shape.run_rows * row_bytes;
+      if (shape.streamed && keyed) taken += shape.run_object_bytes;
+      shape.list_room = std::min((shape.limit - taken) / shape.list_bytes,
                                  std::min(std::max(rows, kMostListRows), shape.queries * rows));
       return shape;
     }
@@ -62,25 +83,29 @@ ListerShape ListerShape::of(const MetricState& state, std::int64_t queries, std:
       fail(ErrorCode::memory_limit,
            "a query of {} objects takes {} bytes of {} at least, twice, but the limit is {}: raise "
            "it, or leave the device out",
-           rows, tile + least_list + 2 * chunk_rows * row_bytes, id, limit);
+           rows, tile + least_list + 3 * chunk_rows * row_bytes, id, limit);
     }
   }
 }
 
-PivotLister::PivotLister(const MetricState& state, gpu::Device& device,
+PivotLister::PivotLister(const ListerTask& task, gpu::Device& device,
                          std::unique_ptr<gpu::Queue> queue, std::string id,
                          const ListerShape& shape, std::shared_ptr<const MetricDeviceCopy> copy)
-    : state_(state),
+    : state_(task.state),
       device_(device),
       id_(std::move(id)),
       shape_(shape),
       copy_(std::move(copy)),
-      runs_(kept_runs(state.filter, state.objects.size(), shape.run_rows)),
+      runs_(kept_runs(state_.filter, state_.objects.size(), shape.run_rows)),
       queue_(std::move(queue)) {
   first_chunks_.push_back(0);
   for (const Range& run : runs_) {
     first_chunks_.push_back(first_chunks_.back() +
                             divide_up(run.size(), LevelStep::chunk_rows(*queue_)));
+  }
+  if (task.keyed) {
+    keys_.emplace(state_, *task.keyed, device_, *queue_,
+                  copy_ != nullptr ? &copy_->objects : nullptr, shape.run_object_bytes);
   }
 }
 
@@ -133,6 +158,7 @@ void PivotLister::start(Range queries) {
             : bounds_->signatures().subspan(first * sizeof(std::uint64_t), none.size()),
         letters_);
   queue_->wait();
+  if (keys_) keys_->start(queries);
 }
 
 void PivotLister::count(std::span<std::uint32_t> counts) {
@@ -160,9 +186,8 @@ void PivotLister::list(std::span<const LevelRequest> requests, const Take& take)
       fail(ErrorCode::memory_limit,
            "query {} leaves {} objects to look at, whose list takes {} bytes of {}, and it has {} "
            "for that: raise its limit, keep more pivots, or ask for less",
-           requests[static_cast<std::size_t>(first)].query, listed,
-           listed * ListerShape::kListedRowBytes, id_,
-           shape_.list_room * ListerShape::kListedRowBytes);
+           requests[static_cast<std::size_t>(first)].query, listed, listed * shape_.list_bytes, id_,
+           shape_.list_room * shape_.list_bytes);
     }
     list_some(requests, {first, end}, buffers, take);
     first = end;
@@ -203,30 +228,41 @@ void PivotLister::list_some(std::span<const LevelRequest> requests, Range some,
                             const RequestBuffers& buffers, const Take& take) {
   const auto first = static_cast<std::size_t>(some.begin);
   const auto count = static_cast<std::size_t>(some.size());
-  const std::uint32_t begin = starts_[first];
-  const std::int64_t listed = starts_[first + count] - begin;
-  make_room(rows_, static_cast<std::size_t>(listed));
-  make_room(levels_, static_cast<std::size_t>(listed));
+  std::vector<std::uint32_t> starts;
+  for (std::size_t i = 0; i <= count; ++i) starts.push_back(starts_[first + i] - starts_[first]);
+  const std::int64_t listed = starts.back();
   if (listed > 0) {
     make_room_in(listed_rows_, listed * kSumBytes);
     make_room_in(listed_levels_, listed);
-    const gpu::WaitAtEnd wait(*queue_);
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      step_->list_rows(run_at(i), first_chunks_[i], {*reaches_, *letters_}, buffers,
-                       {*device_starts_, some, *listed_rows_, *listed_levels_});
-    }
-    queue_->read(*listed_rows_, rows_.data(),
-                 {1, listed * kSumBytes, listed * kSumBytes, listed * kSumBytes});
+  }
+  const gpu::WaitAtEnd wait(*queue_);
+  for (std::size_t i = 0; listed > 0 && i < runs_.size(); ++i) {
+    step_->list_rows(run_at(i), first_chunks_[i], {*reaches_, *letters_}, buffers,
+                     {*device_starts_, some, *listed_rows_, *listed_levels_});
+  }
+  if (!keys_ || listed == 0) return take_listed(requests.subspan(first, count), starts, take);
+  const ListedKeys::Found found =
+      keys_->find(requests, totals_, *requests_, *device_starts_, *listed_rows_, some);
+  take({.requests = requests.subspan(first, count),
+        .starts = found.starts,
+        .rows = found.rows,
+        .levels = {},
+        .keys = found.keys,
+        .computed = listed});
+}
+
+void PivotLister::take_listed(std::span<const LevelRequest> requests,
+                              std::span<const std::uint32_t> starts, const Take& take) {
+  const std::int64_t listed = starts.back();
+  make_room(rows_, starts.back());
+  make_room(levels_, starts.back());
+  if (listed > 0) {
+    const std::int64_t bytes = listed * kSumBytes;
+    queue_->read(*listed_rows_, rows_.data(), {1, bytes, bytes, bytes});
     queue_->read(*listed_levels_, levels_.data(), {1, listed, listed, listed});
     queue_->wait();
   }
-  std::vector<std::uint32_t> starts;
-  for (std::size_t i = 0; i <= count; ++i) starts.push_back(starts_[first + i] - begin);
-  take({.requests = requests.subspan(first, count),
-        .starts = starts,
-        .rows = rows_,
-        .levels = levels_,
-        .keys = {}});
+  take({.requests = requests, .starts = starts, .rows = rows_, .levels = levels_, .keys = {}});
 }
 
 }  // namespace nearfield
