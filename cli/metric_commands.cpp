@@ -72,7 +72,10 @@ class Lines {
   std::vector<ObjectView> views_;
 };
 
-MetricIndex index_of(const MetricArguments& args, const Lines& lines, const Context& context) {
+// Made on the CPU, wherever it is searched.
+MetricIndex index_of(const MetricArguments& args, const Lines& lines, Context context) {
+  context.device.clear();
+  context.device_memory_limit.reset();
   MetricIndex index(object_metric(args.metric), args.pivots);
   index.add(lines.views(), context);
   return index;
@@ -100,6 +103,8 @@ void report(const MetricArguments& args, std::string_view command, std::int64_t 
                    .add("exact", exact)
                    .add("filter", plan.filter)
                    .add("isa", to_string(plan.isa))
+                   .add("device", plan.device)
+                   .add("note", plan.note)
                    .add("threads", plan.threads)
                    .add("pairs", stats.pairs_considered)
                    .add("distances", stats.pairs_verified)
@@ -231,6 +236,7 @@ void add_metric_search(CLI::App& app) {
       ->type_name("N");
   add_pivot_options(command, *args);
   add_outputs(command, *args);
+  add_device_options(command, args->run);
   command.footer(help_footer("words at most 2 edits away",
                              "nearfield metric search words.txt --queries typed.txt --radius 2"));
   command.callback([args] { run_metric_search(*args); });
@@ -247,6 +253,7 @@ void add_metric_pairs(CLI::App& app) {
   add_count(command, args->count);
   add_pivot_options(command, *args);
   add_outputs(command, *args);
+  add_device_options(command, args->run);
   command.footer(help_footer("lines that differ by one edit",
                              "nearfield metric pairs words.txt --radius 1 --output pairs.csv"));
   command.callback([args] { run_metric_pairs(*args); });

@@ -28,6 +28,8 @@ set(NEARFIELD_KERNEL_MODULES
     "sample_two_stage|select/gpu/sample.cu|256|NEARFIELD_STAGES=2"
     "two_nearest|select/gpu/two_nearest.cu|128|"
     "score_buckets|hash/gpu/score_buckets.cu|256|"
+    "level_lists|index/pivot/gpu/level_lists.cu|256|"
+    "object_distances|object/gpu/object_distances.cu|128|"
     "flaws|distance/gpu/flaws.cu|128|"
     "convert|distance/gpu/convert.cu|128|"
     "round|distance/gpu/round.cu|128|"

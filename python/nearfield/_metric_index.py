@@ -352,6 +352,8 @@ class MetricIndex:
         timeout: float | None = None,
         progress: Progress = None,
         isa: str | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> Neighbors:
         """The k nearest objects of each query.
 
@@ -360,12 +362,22 @@ class MetricIndex:
         budget: distances that a query may take. One that would take more gets the best of these,
             and the result says exact=False.
         pivots: how many of those an object keeps to look at.
+        device: where pivots and signatures are looked at, "opencl" or "opencl,cpu". Distances of
+            what is left are computed there for "edit", "lp:1", "lp:2" and "lp:inf", else on the CPU.
         """
         copies = Copies(True, memory_limit)
         limits = _optional("budget", budget), _optional("pivots", pivots)
         with (
             self._objects.lent("queries", queries) as packed,
-            running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run,
+            running(
+                copies,
+                threads=threads,
+                isa=isa,
+                timeout=timeout,
+                progress=progress,
+                device=device,
+                device_memory_limit=device_memory_limit,
+            ) as run,
         ):
             count = integer("k", k)
             return make_neighbors(self._core.search(packed, count, *limits, run))
@@ -382,13 +394,23 @@ class MetricIndex:
         timeout: float | None = None,
         progress: Progress = None,
         isa: str | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> Ranges:
         """All objects within a radius of each query, the radius included."""
         copies = Copies(True, memory_limit)
         limits = _optional("budget", budget), _optional("pivots", pivots)
         with (
             self._objects.lent("queries", queries) as packed,
-            running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run,
+            running(
+                copies,
+                threads=threads,
+                isa=isa,
+                timeout=timeout,
+                progress=progress,
+                device=device,
+                device_memory_limit=device_memory_limit,
+            ) as run,
         ):
             bound = real("radius", radius)
             return make_ranges(self._core.within(packed, bound, *limits, run))
@@ -403,6 +425,8 @@ class MetricIndex:
         memory_limit: int | str | None = None,
         timeout: float | None = None,
         progress: Progress = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> Pairs:
         """The closest pairs of two objects of the index, or of one of `others` and one of it.
 
@@ -413,7 +437,14 @@ class MetricIndex:
         most = _optional("count", count)
         with (
             self._objects.lent("others", () if others is None else others) as packed,
-            running(copies, threads=threads, timeout=timeout, progress=progress) as run,
+            running(
+                copies,
+                threads=threads,
+                timeout=timeout,
+                progress=progress,
+                device=device,
+                device_memory_limit=device_memory_limit,
+            ) as run,
         ):
             asked = None if others is None else packed
             return make_pairs(self._core.pairs(asked, bound, most, run))

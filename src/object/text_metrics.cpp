@@ -141,6 +141,10 @@ double one_distance(const ObjectMetric& metric, std::string_view a, std::string_
 std::shared_ptr<const ObjectMetric> edit_metric() { return std::make_shared<EditMetric>(); }
 std::shared_ptr<const ObjectMetric> damerau_metric() { return std::make_shared<DamerauMetric>(); }
 
+bool is_edit_metric(const ObjectMetric& metric) {
+  return dynamic_cast<const EditMetric*>(&metric) != nullptr;
+}
+
 double EditDistance::operator()(std::string_view a, std::string_view b) const {
   return one_distance(EditMetric(), a, b);
 }

@@ -229,6 +229,19 @@ class Devices(CommandLine):
         self.assertTrue(json.loads(done.stdout)["plan"]["device"].startswith(DEVICE))
         self.assertEqual(self.path("device.csv").read_bytes(), self.path("cpu.csv").read_bytes())
 
+    @unittest.skipUnless(DEVICE, "NEARFIELD_TEST_DEVICE names no device")
+    def test_objects_are_found_the_same(self):
+        words = [f"{number * 7919 % 10_007:x}" for number in range(400)]
+        self.path("words.txt").write_text("\n".join(words))
+        self.path("asked.txt").write_text("\n".join(word + "0" for word in words[:20]))
+        for asking in (["search", "-k", 3], ["search", "--radius", 1], ["pairs", "--count", 9]):
+            command = ["metric", *asking, "words.txt", "--queries", "asked.txt", "--pivots", 8]
+            self.run_well(*command, "--output", "cpu.csv")
+            done = self.run_well(*command, "--output", "device.csv", "--device", DEVICE, "--json")
+            self.assertTrue(json.loads(done.stdout)["device"].startswith(DEVICE))
+            self.assertEqual(self.path("device.csv").read_bytes(),
+                             self.path("cpu.csv").read_bytes())
+
     @unittest.skipUnless(DEVICE == "opencl", "NEARFIELD_TEST_DEVICE is not opencl")
     def test_compiled_kernels_are_kept(self):
         """Those of another process are loaded, and damaged ones are compiled again."""

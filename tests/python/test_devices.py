@@ -182,6 +182,33 @@ def test_indexes_have_the_same_bits_on_a_device() -> None:
 
 
 @on_a_device
+def test_objects_are_the_same_on_a_device() -> None:
+    vectors = np.random.default_rng(8).normal(size=(1_000, 3))
+
+    def cubes(one: definition.Array, others: list[definition.Array]) -> list[float]:
+        return [float(np.cbrt((np.abs(one - other) ** 3).sum())) for other in others]
+
+    for index in (nf.MetricIndex(vectors, cubes, pivots=5), nf.MetricIndex(vectors, "lp:2")):
+        for limit in None, "128K":
+            found = index.search(vectors[:9], 4, device=DEVICE, device_memory_limit=limit)
+            assert found.stats.plan.device.startswith(DEVICE)
+            np.testing.assert_array_equal(found.keys, index.search(vectors[:9], 4).keys)
+        ranges = index.within(vectors[:9], 0.5, device=DEVICE)
+        np.testing.assert_array_equal(ranges.ids, index.within(vectors[:9], 0.5).ids)
+        pairs = index.pairs(count=5, device=DEVICE)
+        np.testing.assert_array_equal(pairs.keys, index.pairs(count=5).keys)
+
+    def broken(one: definition.Array, others: list[definition.Array]) -> list[float]:
+        if one[0] > 90:
+            raise KeyError("it broke")
+        return cubes(one, others)
+
+    failing = nf.MetricIndex(vectors, broken, pivots=5)
+    with pytest.raises(KeyError, match="it broke"):
+        failing.search([np.full(3, 99.0)], 4, device=DEVICE)
+
+
+@on_a_device
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("largest", [False, True])
 def test_select_k_is_the_same_on_a_device(dtype: type, largest: bool) -> None:

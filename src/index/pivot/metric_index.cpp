@@ -137,6 +137,7 @@ void MetricIndex::Impl::add(std::span<const ObjectView> objects, std::span<const
   }
   state.ids.check_new(ids);
   check_room(state, objects, context);
+  state.copies = std::make_shared<DeviceCopies>();
   try {
     with_memory_errors(fmt::format("{} objects: {}", objects.size(), kAddAdvice),
                        [&] { append(objects, ids, context); });

@@ -10,6 +10,7 @@
 #include "core/memory_errors.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
+#include "index/pivot/gpu/metric_devices.hpp"
 #include "index/pivot/metric_state.hpp"
 #include "object/object_verifier.hpp"
 #include "scan/pair_sink.hpp"
@@ -43,7 +44,6 @@ class MetricSearch {
   MetricSearch(const MetricState& state, std::span<const ObjectView> queries,
                std::optional<std::int64_t> slots, const Context& context)
       : state_(state), queries_(queries), slots_(slots), context_(context) {
-    check_on_cpu(context, "an index of objects");
     for (std::size_t i = 0; i < queries.size(); ++i) {
       check_object(*state.metric, queries[i], static_cast<std::int64_t>(i));
     }
@@ -69,6 +69,8 @@ class MetricSearch {
     }
     grid_.budget = std::max<std::int64_t>(*budget - state_.filter.pivots(), 0);
   }
+  // Of the nearest, so many.
+  void set_k(std::int64_t k) { first_rows_ = std::max(k, grid_.most_block); }
   void set_fixed_thresholds() { grid_.fixed_thresholds = !grid_.budget; }
   void set_ids_only() { grid_.keys_do_not_matter = true; }
   // Queries are the rows of the index.
@@ -85,9 +87,12 @@ class MetricSearch {
   // result: bytes of what is found, kept: of what is held meanwhile. Throws memory_limit where it
   // does not fit.
   void make_plan(std::int64_t result, std::int64_t kept, const char* selector) {
+    take_devices();
     const auto working = [&] {
+      // A CPU that takes queries of its own has memory for them beside what verifies.
+      const int sets = devices_ && devices_->cpu() ? 2 : 1;
       return kept + ObjectBounds::bytes(state_.filter, std::min(batch_, grid_.queries.size())) +
-             grid_.threads * rising_bytes(grid_);
+             sets * grid_.threads * rising_bytes(grid_) + (devices_ ? devices_->host_bytes() : 0);
     };
     const std::optional<std::int64_t> limit = context_.memory_limit;
     while (limit && result + working() > *limit && (grid_.query_tile > 1 || grid_.threads > 1)) {
@@ -116,6 +121,7 @@ class MetricSearch {
     plan_.pairs = pairs_;
     plan_.result_bytes = result;
     plan_.working_bytes = working();
+    plan_.note = note_;
   }
 
   // How many results fit beside that, if there is a limit.
@@ -136,17 +142,38 @@ class MetricSearch {
       grid_.queries = {first, std::min(first + batch_, all)};
       const ObjectBounds bounds(state_.filter, queries_, grid_.queries, slots_, isa_, grid_.threads,
                                 monitor);
+      const RisingSteps steps{grid_, allowed, bounds, level_kernels(isa_), verifier, sink, monitor};
       const RisingCounts counts =
-          scan_rising(grid_, allowed, bounds, level_kernels(isa_), verifier, sink, monitor);
+          devices_ ? devices_->scan(bounds, first_rows_, steps).counts
+                   : scan_rising(grid_, allowed, bounds, steps.kernels, verifier, sink, monitor);
       stats.pairs_considered += counts.considered;
       stats.pairs_verified += counts.verified + bounds.distances();
       cut += counts.cut;
     }
     stats.plan = plan_;
+    if (devices_) devices_->add_to(stats.plan);
     return cut == 0;
   }
 
  private:
+  // A budget ends a query by the order in which distances are computed, which is the CPU's.
+  void take_devices() {
+    if (!on_device(context_)) return;
+    ListerTask task{
+        state_, std::min(batch_, grid_.queries.size()), device_distance(*state_.metric), {}};
+    if (task.distance != DeviceDistance::none && !grid_.budget) {
+      task.keyed = KeyedSearch{task.distance, queries_, isa_};
+    }
+    if (grid_.rows > 0 && (task.keyed || kept_row_bytes(state_.filter) > 0)) {
+      devices_.emplace(task, context_);
+      return;
+    }
+    note_ = fmt::format(
+        "on the CPU: there are neither pivots nor signatures to look at, and the metric '{}' runs "
+        "there",
+        state_.metric->name());
+  }
+
   const MetricState& state_;
   std::span<const ObjectView> queries_;
   std::optional<std::int64_t> slots_;
@@ -156,6 +183,10 @@ class MetricSearch {
   bool one_set_ = false;
   std::int64_t batch_ = 1;
   std::int64_t pairs_ = 0;
+  std::int64_t first_rows_ =
+      RisingTuning().most_block;  // that a device lists for a query, if thresholds fall
+  std::optional<MetricDevices> devices_;
+  std::string note_;
   Plan plan_;
 };
 
@@ -222,6 +253,7 @@ Neighbors search_metric(const MetricState& state, std::span<const ObjectView> qu
   MetricSearch search(state, queries, options.pivots, context);
   search.set_budget(options.budget);
   const std::int64_t kept = std::min(options.k, state.objects.size());
+  search.set_k(kept);
   search.make_plan(result_bytes(count, options.k), count * TopKSink::bytes_per_query(kept),
                    TopK<Neighbor>::name(kept));
   return with_memory_errors(search.plan(), kAdvice, [&] {

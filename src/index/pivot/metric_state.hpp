@@ -7,6 +7,7 @@
 
 #include <nearfield/metric_index.hpp>
 
+#include "index/device_copies.hpp"
 #include "index/pivot/object_filter.hpp"
 #include "index/pivot/object_ids.hpp"
 #include "object/object_list.hpp"
@@ -25,6 +26,8 @@ struct MetricState {
   std::int64_t chosen_from = 0;  // objects there were when pivots were chosen
   std::int64_t distances = 0;    // computed so far
   std::shared_ptr<const void> file;
+  // Of objects and filter as they are: another one as soon as they change.
+  std::shared_ptr<const DeviceCopies> copies = std::make_shared<DeviceCopies>();
 };
 
 // Throws invalid_argument for values out of range.

@@ -85,6 +85,13 @@ class ObjectBounds final : public BoundFilter {
 
   std::int64_t distances() const { return distances_; }
 
+  // What the queries are asked by, from this one on: none where there are no pivots to look at, or
+  // no signatures.
+  std::int64_t first_query() const { return first_; }
+  std::int64_t slots() const { return slots_; }
+  std::span<const PivotReach> reaches() const { return reaches_; }
+  std::span<const std::byte> signatures() const { return signatures_; }
+
  private:
   const ObjectFilter& filter_;
   std::int64_t first_;  // of the queries

@@ -32,6 +32,10 @@ class RowBlocks {
   std::int64_t block_bytes() const { return block_bytes_; }
   std::int64_t rows() const { return rows_; }
   std::int64_t bytes() const { return bytes_for(block_bytes_, rows_); }
+  // Rows of blocks that a file has; the others lie elsewhere.
+  std::int64_t file_rows() const {
+    return file_.empty() ? 0 : std::ssize(file_) / block_bytes_ * kBoundBlock;
+  }
 
   // Rows behind the last, whose bytes are zeros until they are written.
   void append(std::int64_t rows) {

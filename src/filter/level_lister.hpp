@@ -1,0 +1,56 @@
+// Rows by their levels, where something else than the CPU has them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "filter/bound_filter.hpp"
+
+namespace nearfield {
+
+inline constexpr std::int64_t kLevelCount = kMostLevel + 1;
+
+struct LevelRequest {
+  std::int64_t query;
+  int low;
+  int high;
+  double most_key;  // rows with keys above it are of no use
+};
+
+// The rows of some requests, one after the other, of each rising.
+struct LevelList {
+  std::span<const LevelRequest> requests;
+  std::span<const std::uint32_t> starts;  // of each request, and where the last ends
+  std::span<const std::uint32_t> rows;
+  std::span<const std::uint8_t> levels;  // of each row; none where keys are known
+  // Of each row, no order among those of a request: what is above most_key is left out.
+  std::span<const double> keys;
+  std::int64_t computed = 0;  // keys, those that are left out among them
+
+  std::span<const std::uint32_t> rows_of(std::size_t request) const {
+    return rows.subspan(starts[request], starts[request + 1] - starts[request]);
+  }
+};
+
+// Asked by one thread.
+class LevelLister {
+ public:
+  using Take = std::function<void(const LevelList& list)>;
+
+  virtual ~LevelLister() = default;
+
+  virtual std::int64_t most_queries() const = 0;  // at a time
+  // Whether it computes keys itself, so that nobody need verify them.
+  virtual bool keyed() const = 0;
+
+  // What follows is about these.
+  virtual void start(Range queries) = 0;
+  // How many rows each of them has of each level: kLevelCount for a query.
+  virtual void count(std::span<std::uint32_t> counts) = 0;
+  // Calls take once or more often, with all requests in their order; what it is given is valid
+  // until it returns.
+  virtual void list(std::span<const LevelRequest> requests, const Take& take) = 0;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,120 @@
+#include "index/pivot/gpu/listed_keys.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/fail.hpp"
+#include "core/make_room.hpp"
+#include "object/object_verifier.hpp"
+
+namespace nearfield {
+
+ListedKeys::ListedKeys(const MetricState& state, const KeyedSearch& search, gpu::Device& device,
+                       gpu::Queue& queue, const std::vector<DeviceObjects>* copies,
+                       std::int64_t run_bytes)
+    : state_(state), search_(search), device_(device), queue_(queue), copies_(copies) {
+  if (copies != nullptr) return;
+  runs_ = object_runs(state.objects, run_bytes);
+  for (const Range& run : runs_) {
+    const std::int64_t first = std::ssize(state.objects.view(run.begin));
+    if (run.size() > 1 || first + 2 * DeviceObjects::kRowBytes <= run_bytes) continue;
+    fail(
+        ErrorCode::memory_limit,
+        "an object takes {} bytes, and a run of objects may take {} of the device: raise its limit",
+        first, run_bytes);
+  }
+}
+
+void ListedKeys::start(Range queries) {
+  queries_.copy(search_.distance,
+                search_.queries.subspan(static_cast<std::size_t>(queries.begin),
+                                        static_cast<std::size_t>(queries.size())),
+                device_, queue_);
+}
+
+ListedKeys::Found ListedKeys::find(std::span<const LevelRequest> requests,
+                                   std::span<const std::uint32_t> totals,
+                                   const gpu::Buffer& device_requests,
+                                   const gpu::Buffer& device_starts, const gpu::Buffer& listed,
+                                   Range some) {
+  const auto first = static_cast<std::size_t>(some.begin);
+  const auto count = static_cast<std::size_t>(some.size());
+  const auto own_totals = totals.subspan(first, count);
+  const auto rows = std::accumulate(own_totals.begin(), own_totals.end(), std::int64_t{0});
+  if (!list_ || list_->most < rows) {
+    list_.reset();
+    list_.emplace(device_, rows);
+  }
+  host_most_.clear();
+  for (const LevelRequest& request : requests) host_most_.push_back(request.most_key);
+  const auto most_bytes = static_cast<std::int64_t>(host_most_.size() * sizeof(double));
+  if (most_ == nullptr || most_->bytes() < most_bytes) most_ = device_.allocate(most_bytes);
+  const gpu::WaitAtEnd wait(queue_);
+  queue_.write(*most_, host_most_.data(), {1, most_bytes, most_bytes, most_bytes});
+  queue_.fill(*list_->count, 0);
+  const ListedBuffers buffers{listed, device_starts, device_requests,
+                              *most_, some,          *std::ranges::max_element(own_totals)};
+  if (copies_ != nullptr) {
+    for (const DeviceObjects& objects : *copies_) {
+      run_object_distances(queue_, search_.distance, queries_, objects, buffers, *list_);
+    }
+  } else {
+    for (const Range& run : runs_) {
+      streamed_.copy(state_.objects, run, staging_, device_, queue_);
+      run_object_distances(queue_, search_.distance, queries_, streamed_, buffers, *list_);
+    }
+  }
+  read_found();
+  sort_by_request(requests.subspan(first, count));
+  return {starts_, rows_, keys_};
+}
+
+void ListedKeys::read_found() {
+  std::uint32_t count = 0;
+  queue_.read(*list_->count, &count);
+  queue_.wait();
+  make_room(places_, count);
+  make_room(found_keys_, count);
+  if (count == 0) return;
+  const auto bytes = static_cast<std::int64_t>(count * sizeof(std::uint64_t));
+  queue_.read(*list_->places, places_.data(), {1, bytes, bytes, bytes});
+  queue_.read(*list_->keys, found_keys_.data(), {1, bytes, bytes, bytes});
+  queue_.wait();
+}
+
+void ListedKeys::sort_by_request(std::span<const LevelRequest> requests) {
+  by_request_.sort(places_, std::ssize(requests));
+  starts_.assign(1, 0);
+  rows_.clear();
+  keys_.clear();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (const std::uint32_t pair : by_request_.of(static_cast<std::int64_t>(i))) {
+      rows_.push_back(static_cast<std::uint32_t>(places_[pair]));
+      keys_.push_back(found_keys_[pair]);
+    }
+    const std::size_t begin = starts_.back();
+    const auto own = std::span(keys_).subspan(begin);
+    compute_unknown(requests[i], std::span(rows_).subspan(begin), own);
+    settle_distances(*state_.metric, requests[i].most_key, own);
+    starts_.push_back(static_cast<std::uint32_t>(rows_.size()));
+  }
+}
+
+// Those of -1, on the CPU.
+void ListedKeys::compute_unknown(const LevelRequest& request, std::span<const std::uint32_t> rows,
+                                 std::span<double> keys) const {
+  std::vector<ObjectView> objects;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (keys[i] < 0) objects.push_back(state_.objects.view(rows[i]));
+  }
+  if (objects.empty()) return;
+  std::vector<double> distances(objects.size());
+  state_.metric->distances(search_.queries[static_cast<std::size_t>(request.query)], objects,
+                           request.most_key, search_.isa, distances);
+  auto next = distances.begin();
+  for (double& key : keys) {
+    if (key < 0) key = *next++;
+  }
+}
+
+}  // namespace nearfield

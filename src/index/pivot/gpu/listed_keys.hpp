@@ -1,0 +1,71 @@
+// Distances of listed rows, computed where the lists are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "device/gpu/gpu.hpp"
+#include "distance/gpu/pair_list.hpp"
+#include "filter/gpu/pairs_by_query.hpp"
+#include "filter/level_lister.hpp"
+#include "index/pivot/metric_state.hpp"
+#include "object/gpu/object_step.hpp"
+
+namespace nearfield {
+
+// What is asked of a metric that devices know.
+struct KeyedSearch {
+  DeviceDistance distance;
+  std::span<const ObjectView> queries;  // of the whole search
+  Isa isa;                              // for what the kernels leave to the CPU
+};
+
+class ListedKeys {
+ public:
+  // copies: of all objects, null where they come in runs of so many bytes.
+  ListedKeys(const MetricState& state, const KeyedSearch& search, gpu::Device& device,
+             gpu::Queue& queue, const std::vector<DeviceObjects>* copies, std::int64_t run_bytes);
+
+  // What follows is about these.
+  void start(Range queries);
+
+  // Of the rows of some requests; what is of use of them, request by request.
+  struct Found {
+    std::span<const std::uint32_t> starts;
+    std::span<const std::uint32_t> rows;
+    std::span<const double> keys;
+  };
+  Found find(std::span<const LevelRequest> requests, std::span<const std::uint32_t> totals,
+             const gpu::Buffer& device_requests, const gpu::Buffer& device_starts,
+             const gpu::Buffer& listed, Range some);
+
+ private:
+  void read_found();
+  void sort_by_request(std::span<const LevelRequest> requests);
+  void compute_unknown(const LevelRequest& request, std::span<const std::uint32_t> rows,
+                       std::span<double> keys) const;
+
+  const MetricState& state_;
+  KeyedSearch search_;
+  gpu::Device& device_;
+  gpu::Queue& queue_;
+  const std::vector<DeviceObjects>* copies_;
+  std::vector<Range> runs_;
+  DeviceObjects streamed_;
+  PackedObjectBytes staging_;
+  DeviceQueries queries_;
+  std::unique_ptr<gpu::Buffer> most_;
+  std::optional<PairList> list_;
+  std::vector<double> host_most_;
+  std::vector<std::uint64_t> places_;
+  std::vector<double> found_keys_;
+  PairsByQuery by_request_;
+  std::vector<std::uint32_t> starts_;
+  std::vector<std::uint32_t> rows_;
+  std::vector<double> keys_;
+};
+
+}  // namespace nearfield

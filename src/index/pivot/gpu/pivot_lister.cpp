@@ -1,0 +1,268 @@
+#include "index/pivot/gpu/pivot_lister.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "core/make_room.hpp"
+
+namespace nearfield {
+namespace {
+
+// Of a tile. More would not fill a device better, and keep the CPU waiting.
+constexpr std::int64_t kListerQueries = 64;
+// A device has room for lists of so many rows, if there are as many.
+constexpr std::int64_t kLeastListRows = 1 << 16;
+constexpr std::int64_t kMostListRows = 1 << 18;
+// A run's rows are counted in 32 bits.
+constexpr std::int64_t kMostRunRows = 1 << 30;
+constexpr std::int64_t kSumBytes = sizeof(std::uint32_t);
+
+// A row's number and level; where distances are computed, also a pair that is handed over.
+std::int64_t bytes_of_listed(bool keyed) {
+  return kSumBytes + 1 + (keyed ? PairList::kPairBytes : 0);
+}
+
+// Beside rows and lists: what each query knows, its counts of levels, its request and total, and
+// its sums of chunks; and for distances what it is itself, and how large one may be.
+std::int64_t bytes_of_tile(const ListerTask& task, std::int64_t queries, std::int64_t chunks) {
+  constexpr std::int64_t kReach = kMostPivotPool * sizeof(std::uint16_t);
+  constexpr std::int64_t kLetters = sizeof(std::uint64_t);
+  const std::int64_t own =
+      task.keyed ? DeviceQueries::bytes_of_one(task.keyed->distance, task.keyed->queries) +
+                       static_cast<std::int64_t>(sizeof(double))
+                 : 0;
+  return queries *
+         (kReach + kLetters + kLevelCount * kSumBytes + 5 * kSumBytes + own + chunks * kSumBytes);
+}
+
+// Of objects that are copied whole.
+std::int64_t bytes_of_objects(const ListerTask& task) {
+  if (task.distance == DeviceDistance::none) return 0;
+  return task.state.objects.bytes() + (task.state.objects.size() + 1) * DeviceObjects::kRowBytes;
+}
+
+}  // namespace
+
+ListerShape ListerShape::of(const ListerTask& task, std::int64_t limit, const gpu::Facts& facts,
+                            std::int64_t chunk_rows, const std::string& id) {
+  const bool keyed = task.keyed.has_value();
+  const std::int64_t rows = std::max<std::int64_t>(task.state.objects.size(), 1);
+  const std::int64_t row_bytes = std::max<std::int64_t>(kept_row_bytes(task.state.filter), 1);
+  const std::int64_t least_list = std::min(rows, kLeastListRows) * bytes_of_listed(keyed);
+  const std::int64_t copy = round_up(rows, kBoundBlock) * row_bytes + bytes_of_objects(task);
+  const std::int64_t most_run =
+      std::min(facts.largest_buffer / row_bytes / chunk_rows * chunk_rows, kMostRunRows);
+  // A file's last chunk of rows and the last of all need not be full.
+  const std::int64_t chunks = divide_up(rows, chunk_rows) + 1;
+  ListerShape shape;
+  shape.list_bytes = bytes_of_listed(keyed);
+  shape.queries = std::clamp<std::int64_t>(
+      std::min(std::numeric_limits<std::uint32_t>::max() / rows, task.queries), 1, kListerQueries);
+  for (;; shape.queries /= 2) {
+    const std::int64_t tile = bytes_of_tile(task, shape.queries, chunks);
+    shape.streamed = copy > limit || (limit - copy) / kListers < tile + least_list;
+    shape.limit = (shape.streamed ? limit : limit - copy) / kListers;
+    // Streamed: a third for the rows, for objects, and for longer lists.
+    const std::int64_t third = (shape.limit - tile - least_list) / 3;
+    shape.run_rows =
+        std::min(shape.streamed ? third / row_bytes / chunk_rows * chunk_rows : most_run, most_run);
+    shape.run_object_bytes = std::min({shape.streamed ? third : DeviceObjects::kMostBytes,
+                                       DeviceObjects::kMostBytes, bytes_of_objects(task)});
+    if (shape.run_rows >= chunk_rows) {
+      std::int64_t taken = tile;
+      if (shape.streamed) taken += shape.run_rows * row_bytes;
+      if (shape.streamed && keyed) taken += shape.run_object_bytes;
+      shape.list_room = std::min((shape.limit - taken) / shape.list_bytes,
+                                 std::min(std::max(rows, kMostListRows), shape.queries * rows));
+      return shape;
+    }
+    if (shape.queries == 1) {
+      fail(ErrorCode::memory_limit,
+           "a query of {} objects takes {} bytes of {} at least, twice, but the limit is {}: raise "
+           "it, or leave the device out",
+           rows, tile + least_list + 3 * chunk_rows * row_bytes, id, limit);
+    }
+  }
+}
+
+PivotLister::PivotLister(const ListerTask& task, gpu::Device& device,
+                         std::unique_ptr<gpu::Queue> queue, std::string id,
+                         const ListerShape& shape, std::shared_ptr<const MetricDeviceCopy> copy)
+    : state_(task.state),
+      device_(device),
+      id_(std::move(id)),
+      shape_(shape),
+      copy_(std::move(copy)),
+      runs_(kept_runs(state_.filter, state_.objects.size(), shape.run_rows)),
+      queue_(std::move(queue)) {
+  first_chunks_.push_back(0);
+  for (const Range& run : runs_) {
+    first_chunks_.push_back(first_chunks_.back() +
+                            divide_up(run.size(), LevelStep::chunk_rows(*queue_)));
+  }
+  if (task.keyed) {
+    keys_.emplace(state_, *task.keyed, device_, *queue_,
+                  copy_ != nullptr ? &copy_->objects : nullptr, shape.run_object_bytes);
+  }
+}
+
+PivotLister::~PivotLister() { const gpu::WaitAtEnd wait(*queue_); }
+
+void PivotLister::set_bounds(const ObjectBounds& bounds) {
+  bounds_ = &bounds;
+  step_.emplace(state_.filter, bounds.slots(), *queue_);
+}
+
+// No work that uses it may be queued.
+void PivotLister::make_room_in(std::unique_ptr<gpu::Buffer>& buffer, std::int64_t bytes) {
+  if (buffer != nullptr && buffer->bytes() >= bytes) return;
+  buffer.reset();
+  buffer = device_.allocate(bytes);
+}
+
+// Until the queue is waited for, the values must stay.
+template <class Value>
+void PivotLister::write(std::span<const Value> values, std::unique_ptr<gpu::Buffer>& to) {
+  const auto bytes = static_cast<std::int64_t>(values.size_bytes());
+  make_room_in(to, bytes);
+  queue_->write(*to, values.data(), {1, bytes, bytes, bytes});
+}
+
+const KeptRun& PivotLister::run_at(std::size_t i) {
+  if (copy_ != nullptr) return copy_->runs[i];
+  streamed_.copy(state_.filter, runs_[i], device_, *queue_);
+  return streamed_;
+}
+
+void PivotLister::start(Range queries) {
+  queries_ = queries;
+  const auto first = static_cast<std::size_t>(queries.begin - bounds_->first_query());
+  const auto count = static_cast<std::size_t>(queries.size());
+  host_reaches_.assign(count * kMostPivotPool, 0);
+  if (!bounds_->reaches().empty()) {
+    auto to = host_reaches_.begin();
+    for (const PivotReach& reach : bounds_->reaches().subspan(first, count)) {
+      for (std::size_t pivot = 0; pivot < reach.above.size(); ++pivot) {
+        *to++ = static_cast<std::uint16_t>(reach.above[pivot] | reach.below[pivot] << 8);
+      }
+    }
+  }
+  const gpu::WaitAtEnd wait(*queue_);
+  write(std::span<const std::uint16_t>(host_reaches_), reaches_);
+  const std::vector<std::byte> none(count * sizeof(std::uint64_t));
+  write(bounds_->signatures().empty()
+            ? std::span<const std::byte>(none)
+            : bounds_->signatures().subspan(first * sizeof(std::uint64_t), none.size()),
+        letters_);
+  queue_->wait();
+  if (keys_) keys_->start(queries);
+}
+
+void PivotLister::count(std::span<std::uint32_t> counts) {
+  const auto bytes = static_cast<std::int64_t>(counts.size_bytes());
+  make_room_in(counts_, bytes);
+  const gpu::WaitAtEnd wait(*queue_);
+  queue_->fill(*counts_, 0);
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    step_->count_levels(run_at(i), {*reaches_, *letters_}, queries_.size(), *counts_);
+  }
+  queue_->read(*counts_, counts.data(), {1, bytes, bytes, bytes});
+  queue_->wait();
+}
+
+void PivotLister::list(std::span<const LevelRequest> requests, const Take& take) {
+  const RequestBuffers buffers = count_requested(requests);
+  for (std::int64_t first = 0; first < buffers.count;) {
+    const auto start_of = [&](std::int64_t i) {
+      return std::int64_t{starts_[static_cast<std::size_t>(i)]};
+    };
+    std::int64_t end = first + 1;
+    while (end < buffers.count && start_of(end + 1) - start_of(first) <= shape_.list_room) ++end;
+    const std::int64_t listed = start_of(end) - start_of(first);
+    if (listed > shape_.list_room) {
+      fail(ErrorCode::memory_limit,
+           "query {} leaves {} objects to look at, whose list takes {} bytes of {}, and it has {} "
+           "for that: raise its limit, keep more pivots, or ask for less",
+           requests[static_cast<std::size_t>(first)].query, listed, listed * shape_.list_bytes, id_,
+           shape_.list_room * shape_.list_bytes);
+    }
+    list_some(requests, {first, end}, buffers, take);
+    first = end;
+  }
+}
+
+// Then `starts_` say where the rows of each begin in the list of all.
+RequestBuffers PivotLister::count_requested(std::span<const LevelRequest> requests) {
+  host_requests_.clear();
+  for (const LevelRequest& request : requests) {
+    host_requests_.push_back(static_cast<std::uint32_t>(request.query - queries_.begin));
+    host_requests_.push_back(static_cast<std::uint32_t>(request.low | request.high << 8));
+  }
+  const std::int64_t count = std::ssize(requests);
+  make_room_in(sums_, count * first_chunks_.back() * kSumBytes);
+  make_room_in(device_totals_, count * kSumBytes);
+  make_room(totals_, requests.size());
+  const gpu::WaitAtEnd wait(*queue_);
+  write(std::span<const std::uint32_t>(host_requests_), requests_);
+  const RequestBuffers buffers{*requests_, count, *sums_, first_chunks_.back()};
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    step_->count_rows(run_at(i), first_chunks_[i], {*reaches_, *letters_}, buffers);
+  }
+  step_->sum_counts(buffers, *device_totals_);
+  queue_->read(*device_totals_, totals_.data(),
+               {1, count * kSumBytes, count * kSumBytes, count * kSumBytes});
+  queue_->wait();
+  starts_.assign(1, 0);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    starts_.push_back(starts_.back() + totals_[i]);
+  }
+  write(std::span<const std::uint32_t>(starts_), device_starts_);
+  queue_->wait();
+  return buffers;
+}
+
+void PivotLister::list_some(std::span<const LevelRequest> requests, Range some,
+                            const RequestBuffers& buffers, const Take& take) {
+  const auto first = static_cast<std::size_t>(some.begin);
+  const auto count = static_cast<std::size_t>(some.size());
+  std::vector<std::uint32_t> starts;
+  for (std::size_t i = 0; i <= count; ++i) starts.push_back(starts_[first + i] - starts_[first]);
+  const std::int64_t listed = starts.back();
+  if (listed > 0) {
+    make_room_in(listed_rows_, listed * kSumBytes);
+    make_room_in(listed_levels_, listed);
+  }
+  const gpu::WaitAtEnd wait(*queue_);
+  for (std::size_t i = 0; listed > 0 && i < runs_.size(); ++i) {
+    step_->list_rows(run_at(i), first_chunks_[i], {*reaches_, *letters_}, buffers,
+                     {*device_starts_, some, *listed_rows_, *listed_levels_});
+  }
+  if (!keys_ || listed == 0) return take_listed(requests.subspan(first, count), starts, take);
+  const ListedKeys::Found found =
+      keys_->find(requests, totals_, *requests_, *device_starts_, *listed_rows_, some);
+  take({.requests = requests.subspan(first, count),
+        .starts = found.starts,
+        .rows = found.rows,
+        .levels = {},
+        .keys = found.keys,
+        .computed = listed});
+}
+
+void PivotLister::take_listed(std::span<const LevelRequest> requests,
+                              std::span<const std::uint32_t> starts, const Take& take) {
+  const std::int64_t listed = starts.back();
+  make_room(rows_, starts.back());
+  make_room(levels_, starts.back());
+  if (listed > 0) {
+    const std::int64_t bytes = listed * kSumBytes;
+    queue_->read(*listed_rows_, rows_.data(), {1, bytes, bytes, bytes});
+    queue_->read(*listed_levels_, levels_.data(), {1, listed, listed, listed});
+    queue_->wait();
+  }
+  take({.requests = requests, .starts = starts, .rows = rows_, .levels = levels_, .keys = {}});
+}
+
+}  // namespace nearfield

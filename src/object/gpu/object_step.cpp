@@ -1,0 +1,47 @@
+#include "object/gpu/object_step.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/checked.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kObjectModule = "object_distances";
+// Each goes round: enough for any device.
+constexpr std::int64_t kMostObjectBlocks = 1024;
+
+std::uint32_t power_of(DeviceDistance distance) {
+  if (distance == DeviceDistance::l1) return 1;
+  return distance == DeviceDistance::l2 ? 2 : 0;
+}
+
+}  // namespace
+
+void run_object_distances(gpu::Queue& queue, DeviceDistance distance, const DeviceQueries& queries,
+                          const DeviceObjects& objects, const ListedBuffers& listed,
+                          const PairList& found) {
+  const gpu::Grid grid{
+      std::clamp<std::int64_t>(divide_up(listed.most_rows, queue.threads(kObjectModule)), 1,
+                               kMostObjectBlocks),
+      listed.some.size()};
+  const auto first_request = static_cast<std::uint32_t>(listed.some.begin);
+  const auto first_row = static_cast<std::uint32_t>(objects.rows.begin);
+  const auto row_count = static_cast<std::uint32_t>(objects.rows.size());
+  const auto room = static_cast<std::uint32_t>(found.most);
+  if (distance == DeviceDistance::edit) {
+    queue.run(
+        {kObjectModule, "edit_distances"}, grid,
+        {listed.rows, listed.starts, listed.requests, listed.most, first_request, queries.values(),
+         static_cast<std::uint32_t>(queries.stride()), queries.sizes(), *objects.bytes,
+         *objects.ends, first_row, row_count, *found.count, room, *found.places, *found.keys});
+    return;
+  }
+  queue.run({kObjectModule, "number_distances"}, grid,
+            {listed.rows, listed.starts, listed.requests, listed.most, first_request,
+             queries.values(), queries.sizes(), *objects.bytes, *objects.ends, first_row, row_count,
+             power_of(distance), *found.count, room, *found.places, *found.keys});
+}
+
+}  // namespace nearfield

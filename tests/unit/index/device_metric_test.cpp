@@ -1,0 +1,368 @@
+// Indexes of objects on a device: the answers of brute force and of the CPU, to the bit.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nearfield/object_metrics.hpp>
+#include <nearfield/pivot_index.hpp>
+
+#include "core/infinity.hpp"
+#include "core/random.hpp"
+#include "tests/oracle/texts.hpp"
+#include "tests/unit/expect_error.hpp"
+#include "tests/unit/io/temp_folder.hpp"
+
+namespace nearfield {
+namespace {
+
+using test::expect_error;
+
+Context on_metric_device(const std::string& beside = "") {
+  const char* const name = std::getenv("NEARFIELD_TEST_DEVICE");
+  Context context;
+  context.device = (name != nullptr ? name : "opencl") + beside;
+  return context;
+}
+
+// Bytes of objects, and views of them.
+class SomeObjects {
+ public:
+  void add(ObjectView object) { bytes_.emplace_back(object.begin(), object.end()); }
+  std::vector<ObjectView> views() const { return {bytes_.begin(), bytes_.end()}; }
+
+ private:
+  std::vector<std::vector<std::byte>> bytes_;
+};
+
+SomeObjects some_texts(std::int64_t count, std::int64_t longest, std::uint64_t seed) {
+  SomeObjects objects;
+  Random random(seed);
+  for (std::int64_t i = 0; i < count; ++i) {
+    objects.add(ObjectBytes<std::string>::bytes(test::some_text(random, longest)));
+  }
+  return objects;
+}
+
+// Of few letters, so that some are close; all of ASCII.
+SomeObjects plain_texts(std::int64_t count, std::int64_t shortest, std::int64_t longest,
+                        std::uint64_t seed) {
+  SomeObjects objects;
+  Random random(seed);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::string text;
+    const std::int64_t length = shortest + random.below(longest - shortest + 1);
+    while (std::ssize(text) < length) text += "abc~"[random.below(4)];
+    objects.add(ObjectBytes<std::string>::bytes(text));
+  }
+  return objects;
+}
+
+// Of few values, so that many distances are equal.
+SomeObjects some_vectors(std::int64_t count, std::int64_t cols, std::uint64_t seed) {
+  SomeObjects objects;
+  Random random(seed);
+  std::vector<double> vector(static_cast<std::size_t>(cols));
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (double& value : vector) value = static_cast<double>(random.below(40)) / 8 - 2.5;
+    objects.add(ObjectBytes<std::vector<double>>::bytes(vector));
+  }
+  return objects;
+}
+
+// By every distance: (distance, id), of what is within the radius.
+std::vector<std::pair<double, std::int64_t>> brute_force(const MetricIndex& index, ObjectView query,
+                                                         double radius) {
+  std::vector<std::pair<double, std::int64_t>> all;
+  for (const std::int64_t id : index.ids()) {
+    const std::vector<std::byte> object = index.get(id);
+    const ObjectView view(object);
+    double distance = 0;
+    index.metric().distances(query, std::span(&view, 1), kInfinity, Isa::scalar,
+                             std::span(&distance, 1));
+    if (distance <= radius) all.emplace_back(distance, id);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void expect_nearest(const MetricIndex& index, std::span<const ObjectView> queries,
+                    const MetricSearchOptions& options, const Context& context) {
+  const Neighbors found = index.search(queries, options, context);
+  const Neighbors expected = index.search(queries, options);
+  EXPECT_EQ(found.ids, expected.ids);
+  EXPECT_EQ(found.keys, expected.keys);
+  EXPECT_EQ(found.counts, expected.counts);
+  EXPECT_EQ(found.exact, expected.exact);
+  EXPECT_EQ(found.stats.pairs_considered, expected.stats.pairs_considered);
+  EXPECT_NE(found.stats.plan.filter.find("on the device"), std::string::npos)
+      << found.stats.plan.filter;
+  if (options.budget || queries.empty()) return;
+  const auto truth = brute_force(index, queries.front(), kInfinity);
+  for (std::int64_t i = 0; i < found.counts[0]; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_EQ(std::pair(found.keys[at], found.ids[at]), truth[at]);
+  }
+}
+
+void expect_within(const MetricIndex& index, std::span<const ObjectView> queries,
+                   const MetricRangeOptions& options, const Context& context) {
+  const Ranges found = index.within(queries, options, context);
+  const Ranges expected = index.within(queries, options);
+  EXPECT_EQ(found.offsets, expected.offsets);
+  EXPECT_EQ(found.ids, expected.ids);
+  EXPECT_EQ(found.keys, expected.keys);
+  EXPECT_EQ(found.exact, expected.exact);
+  if (options.budget || options.ids_only) return;
+  const auto truth = brute_force(index, queries.front(), options.radius);
+  EXPECT_EQ(found.offsets[1], std::ssize(truth));
+}
+
+void expect_pairs(const MetricIndex& index, const MetricPairsOptions& options,
+                  const Context& context) {
+  const Pairs found = index.pairs(options, context);
+  const Pairs expected = index.pairs(options);
+  EXPECT_EQ(found.first, expected.first);
+  EXPECT_EQ(found.second, expected.second);
+  EXPECT_EQ(found.keys, expected.keys);
+}
+
+void expect_metric_as_on_cpu(const MetricIndex& index, std::span<const ObjectView> queries,
+                             double radius, const Context& context = on_metric_device()) {
+  for (const std::int64_t k : {1, 10, 5'000}) {
+    expect_nearest(index, queries, {.k = k}, context);
+  }
+  expect_nearest(index, queries, {.k = 5, .budget = 200}, context);
+  expect_nearest(index, queries, {.k = 5, .pivots = 3}, context);
+  expect_nearest(index, queries.first(1), {.k = 7}, context);
+  for (const double within : {radius, 0.0, -1.0, kInfinity}) {
+    expect_within(index, queries, {.radius = within}, context);
+  }
+  expect_within(index, queries, {.radius = radius, .ids_only = true}, context);
+  expect_within(index, queries, {.radius = radius, .budget = 100}, context);
+  expect_pairs(index, {.radius = radius / 4}, context);
+  expect_pairs(index, {.count = 50}, context);
+}
+
+struct MetricCase {
+  const char* metric;
+  PivotOptions options;
+  double radius;
+};
+
+const std::vector<MetricCase>& metric_cases() {
+  static const std::vector<MetricCase> cases = {
+      {"edit", {}, 3},                                  // signatures
+      {"edit", {.pool = 12}, 3},                        // both
+      {"edit", {.pool = 9, .signatures = false}, 3},    // LAESA
+      {"edit", {.pool = 40, .kept = 6, .bits = 4}, 3},  // KVP and signatures
+      {"damerau", {.pool = 20, .kept = 3, .signatures = false}, 3},
+      {"lp:2", {}, 1.5},
+      {"lp:1", {.pool = 100, .kept = 8}, 3},
+      {"lp:inf", {.pool = 5, .bits = 3}, 1},
+      {"lp:3", {.pool = 256, .kept = 7, .choice = PivotChoice::random}, 1.5},
+      {"angular", {.pool = 10, .kept = 9}, 0.5}};
+  return cases;
+}
+
+TEST(DeviceMetric, AnswersAsTheCpu) {
+  const test::TempFolder folder;
+  for (const MetricCase& one : metric_cases()) {
+    SCOPED_TRACE(one.metric);
+    const std::shared_ptr<const ObjectMetric> metric = object_metric(one.metric);
+    const bool texts = metric->whole_numbers();
+    const SomeObjects objects = texts ? some_texts(1'300, 12, 1) : some_vectors(1'300, 4, 1);
+    const SomeObjects asked = texts ? some_texts(70, 12, 2) : some_vectors(70, 4, 2);
+    const std::vector<ObjectView> queries = asked.views();
+    MetricIndex index(metric, one.options);
+    index.add(objects.views());
+    expect_metric_as_on_cpu(index, queries, one.radius);
+    std::vector<std::int64_t> ids;
+    for (std::int64_t id = 0; id < 1'300; id += 3) ids.push_back(id);
+    index.remove(ids);
+    index.add(queries);  // the device has the others already
+    expect_metric_as_on_cpu(index, queries, one.radius);
+    index.save(folder.path("index"));
+    MetricIndex opened = MetricIndex::open(folder.path("index"), metric);
+    opened.add(queries);  // rows of a file, and others
+    expect_metric_as_on_cpu(opened, queries, one.radius);
+    index.rebuild();
+    expect_metric_as_on_cpu(index, queries, one.radius);
+  }
+}
+
+// What is verified on the CPU is what it verifies without a device.
+TEST(DeviceMetric, ComputesNoMoreDistances) {
+  const SomeObjects objects = some_vectors(3'000, 6, 3);
+  const SomeObjects asked = some_vectors(40, 6, 4);
+  const std::vector<ObjectView> queries = asked.views();
+  MetricIndex index(object_metric("lp:3"), {.pool = 30, .kept = 8});
+  index.add(objects.views());
+  for (const std::int64_t k : {1, 20}) {
+    EXPECT_EQ(index.search(queries, {.k = k}, on_metric_device()).stats.pairs_verified,
+              index.search(queries, {.k = k}).stats.pairs_verified);
+  }
+  EXPECT_EQ(index.within(queries, {.radius = 1}, on_metric_device()).stats.pairs_verified,
+            index.within(queries, {.radius = 1}).stats.pairs_verified);
+}
+
+void expect_computed_there(const MetricIndex& index, std::span<const ObjectView> queries,
+                           double radius) {
+  expect_metric_as_on_cpu(index, queries, radius);
+  const Plan plan = index.within(queries, {.radius = radius}, on_metric_device()).stats.plan;
+  EXPECT_NE(plan.kernel.find("on the device"), std::string::npos) << plan.kernel;
+}
+
+// Patterns of no, one and several words, and of more than the kernel has; one limit cuts between.
+TEST(DeviceMetric, EditsAreCountedOnTheDevice) {
+  for (const auto& [shortest, longest] : {std::pair(0, 10), {55, 70}, {120, 140}, {250, 262}}) {
+    SCOPED_TRACE(longest);
+    const SomeObjects objects = plain_texts(400, shortest, longest, 11);
+    const SomeObjects asked = plain_texts(30, shortest, longest, 12);
+    for (const PivotOptions& options : {PivotOptions{}, {.pool = 0, .signatures = false}}) {
+      MetricIndex index(object_metric("edit"), options);
+      index.add(objects.views());
+      expect_computed_there(index, asked.views(), static_cast<double>(longest) / 3);
+    }
+  }
+}
+
+TEST(DeviceMetric, VectorsAreComparedOnTheDevice) {
+  for (const char* const name : {"lp:1", "lp:2", "lp:inf"}) {
+    SCOPED_TRACE(name);
+    for (const std::int64_t cols : {1, 7, 40}) {
+      SomeObjects objects;
+      SomeObjects asked;
+      Random random(13);
+      std::vector<double> vector(static_cast<std::size_t>(cols));
+      for (std::int64_t i = 0; i < 900; ++i) {
+        for (double& value : vector)
+          value = random.uniform() * std::pow(10.0, static_cast<double>(random.below(6)));
+        (i < 870 ? objects : asked).add(ObjectBytes<std::vector<double>>::bytes(vector));
+      }
+      for (const PivotOptions& options : {PivotOptions{}, {.pool = 0}, {.pool = 20, .kept = 5}}) {
+        MetricIndex index(object_metric(name), options);
+        index.add(objects.views());
+        expect_computed_there(index, asked.views(), 5'000);
+      }
+    }
+  }
+}
+
+// As the CPU says it.
+TEST(DeviceMetric, WhatIsNoDistanceIsAnErrorOnTheDevice) {
+  const SomeObjects objects = some_vectors(100, 3, 14);
+  MetricIndex index(object_metric("lp:2"), {.pool = 0});
+  index.add(objects.views());
+  const std::vector<double> wrong{1, std::nan(""), 2};
+  const std::vector<double> longer{1, 2, 3, 4};
+  const std::array<ObjectView, 1> query{ObjectBytes<std::vector<double>>::bytes(wrong)};
+  const std::array<ObjectView, 1> other{ObjectBytes<std::vector<double>>::bytes(longer)};
+  expect_error([&] { index.search(query, {.k = 1}, on_metric_device()); },
+               ErrorCode::invalid_argument, {"'lp:2' says nan"});
+  expect_error([&] { index.search(other, {.k = 1}, on_metric_device()); },
+               ErrorCode::invalid_argument, {"of 4 and of 3 numbers"});
+}
+
+TEST(DeviceMetric, SeveralShareASearch) {
+  const SomeObjects objects = some_vectors(5'000, 3, 5);
+  const SomeObjects asked = some_vectors(300, 3, 6);
+  const std::vector<ObjectView> queries = asked.views();
+  MetricIndex index(object_metric("lp:3"), {.pool = 12});
+  index.add(objects.views());
+  const Context context = on_metric_device(",cpu");
+  expect_nearest(index, queries, {.k = 10}, context);
+  expect_within(index, queries, {.radius = 0.7}, context);
+  expect_pairs(index, {.radius = 0.2}, context);
+  const Plan plan = index.search(queries, {.k = 10}, context).stats.plan;
+  EXPECT_TRUE(plan.device.ends_with(":0,cpu")) << plan.device;
+  EXPECT_NE(plan.note.find("looked at"), std::string::npos) << plan.note;
+}
+
+// What does not fit the limit comes in runs, and lists of fewer queries at a time.
+TEST(DeviceMetric, KeepsToTheMemoryLimit) {
+  const SomeObjects objects = some_vectors(20'000, 3, 7);
+  const SomeObjects asked = some_vectors(100, 3, 8);
+  const std::vector<ObjectView> queries = asked.views();
+  MetricIndex index(object_metric("lp:3"), {.pool = 40, .kept = 20});  // 800,000 bytes
+  index.add(objects.views());
+  Context context = on_metric_device();
+  for (const std::int64_t limit : {1'200'000, 700'000, 500'000}) {
+    context.device_memory_limit = limit;
+    expect_nearest(index, queries, {.k = 10}, context);
+    expect_within(index, queries, {.radius = 0.7}, context);
+  }
+  MetricIndex computed(object_metric("lp:2"), {.pool = 40, .kept = 20});
+  computed.add(objects.views());
+  for (const std::int64_t limit : {3'000'000, 1'700'000, 1'100'000}) {
+    context.device_memory_limit = limit;
+    expect_nearest(computed, queries, {.k = 10}, context);
+    expect_within(computed, queries, {.radius = 0.7}, context);
+  }
+  context.device_memory_limit = 20'000;
+  expect_error([&] { index.search(queries, {.k = 1}, context); }, ErrorCode::memory_limit,
+               {"20000 objects", "limit is 20000", "raise it"});
+  Context host = on_metric_device();
+  host.memory_limit = 100'000;
+  expect_error([&] { index.search(queries, {.k = 1}, host); }, ErrorCode::memory_limit, {"100000"});
+}
+
+struct FirstNumber {
+  double operator()(std::span<const double> a, std::span<const double> b) const {
+    return std::abs(a[0] - b[0]);
+  }
+  std::array<std::int8_t, 1> signature(std::span<const double> a) const {
+    return {static_cast<std::int8_t>(a[0])};
+  }
+  double bound(const std::array<std::int8_t, 1>& a, const std::array<std::int8_t, 1>& b) const {
+    return std::max(std::abs(a[0] - b[0]) - 1, 0);
+  }
+};
+
+TEST(DeviceMetric, SaysWhatItCannotDo) {
+  const SomeObjects objects = some_vectors(200, 2, 9);
+  const std::vector<ObjectView> views = objects.views();
+  MetricIndex own(object_metric_of<std::vector<double>>(FirstNumber{}), {.pool = 4});
+  own.add(views);
+  expect_error([&] { own.search(views, {.k = 1}, on_metric_device()); }, ErrorCode::unsupported,
+               {"signatures of the metric", "signatures=false"});
+  expect_error([&] { own.add(views, on_metric_device()); }, ErrorCode::unsupported, {});
+  MetricIndex bare(object_metric("lp:3"), {.pool = 0});
+  bare.add(views);
+  const Neighbors found = bare.search(views, {.k = 3}, on_metric_device());
+  EXPECT_EQ(found.ids, bare.search(views, {.k = 3}).ids);
+  EXPECT_EQ(found.stats.plan.device, "cpu");
+  EXPECT_NE(found.stats.plan.note.find("on the CPU: there are neither pivots nor signatures"),
+            std::string::npos)
+      << found.stats.plan.note;
+  const MetricIndex none(object_metric("edit"));
+  EXPECT_EQ(none.search(views, {.k = 3}, on_metric_device()).counts[0], 0);
+}
+
+// A metric that fails ends the search, wherever rows are listed.
+TEST(DeviceMetric, StopsWhereTheMetricFails) {
+  struct Failing {
+    double operator()(std::span<const double> a, std::span<const double> b) const {
+      if (a[0] > 100 && b[0] > 2) return kInfinity;
+      return std::abs(a[0] - b[0]);
+    }
+  };
+  const SomeObjects objects = some_vectors(2'000, 1, 10);
+  MetricIndex index(object_metric_of<std::vector<double>>(Failing{}), {.pool = 1});
+  index.add(objects.views());
+  const std::vector<double> far{1e9};
+  const std::array<ObjectView, 1> query{ObjectBytes<std::vector<double>>::bytes(far)};
+  expect_error([&] { index.search(query, {.k = 2'000}, on_metric_device()); },
+               ErrorCode::invalid_argument, {"no distance"});
+  Context context = on_metric_device();
+  context.cancel.cancel();
+  expect_error([&] { index.search(objects.views(), {.k = 3}, context); }, ErrorCode::cancelled, {});
+}
+
+}  // namespace
+}  // namespace nearfield
