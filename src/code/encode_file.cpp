@@ -5,7 +5,6 @@
 #include "code/quantizer_state.hpp"
 #include "core/fail.hpp"
 #include "core/monitor.hpp"
-#include "device/device_name.hpp"
 #include "io/growing_file.hpp"
 #include "io/pair_header.hpp"
 
@@ -98,7 +97,7 @@ Matrix encoded_block(const Quantizer& quantizer, MatrixView rows, std::int64_t f
 
 std::int64_t encode_file(const Quantizer& quantizer, const RowSource& rows, const std::string& path,
                          const Context& context) {
-  check_on_cpu(context, "encoding");
+  searches_on_device(quantizer.options(), context, "encoding");
   if (rows.cols() != quantizer.cols()) {
     fail(ErrorCode::invalid_argument, "the quantizer has {} columns, the rows have {}",
          quantizer.cols(), rows.cols());
