@@ -75,7 +75,8 @@ struct TrainOptions {
 class Quantizer {
  public:
   // Rows of numbers, all finite, at least as many as a codebook has codewords. The same rows,
-  // options and context.seed give the same bits on any ISA and any number of threads.
+  // options and context.seed give the same bits on any ISA and any number of threads, and, of lsq
+  // with two codebooks or more, on a device.
   static Quantizer train(MatrixView rows, const QuantizerOptions& options = {},
                          const Context& context = {}, const TrainOptions& training = {});
 
@@ -97,7 +98,7 @@ class Quantizer {
 
   // Rows of numbers of cols() columns to rows of code_bytes() u8. Codes of 4 bits are two to a
   // byte, the first in the lower half. What a vector becomes depends on its values alone, rounded
-  // to float32, and not on the rows beside it.
+  // to float32, and not on the rows beside it. Runs on a device where training does.
   Matrix encode(MatrixView rows, const Context& context = {}) const;
 
   // And back, to float32.

@@ -63,6 +63,8 @@ class Quantizer:
         timeout: float | None = None,
         progress: Progress = None,
         isa: str | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> Self:
         """Trains codebooks. The same vectors, options and seed give the same bits everywhere.
 
@@ -75,7 +77,7 @@ class Quantizer:
         checkpoint: of "lsq": a file that is written after each iteration, and gone on from if it
             is there.
 
-        The other arguments are those of `knn`.
+        The other arguments are those of `knn`; a device is for "lsq" of two codebooks or more.
         """
         options: dict[str, Any] = {
             "kind": text("kind", kind),
@@ -96,7 +98,15 @@ class Quantizer:
         path = b"" if checkpoint is None else file_name("checkpoint", checkpoint)
         copies = Copies(copy, memory_limit)
         rows = take_vectors("vectors", vectors, copies)
-        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        with running(
+            copies,
+            threads=threads,
+            isa=isa,
+            timeout=timeout,
+            progress=progress,
+            device=device,
+            device_memory_limit=device_memory_limit,
+        ) as run:
             return cls(_core.Quantizer.train(rows, options, number, path, run))
 
     @classmethod
@@ -118,14 +128,25 @@ class Quantizer:
         timeout: float | None = None,
         progress: Progress = None,
         isa: str | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> NDArray[np.uint8]:
         """The code of each vector, `code_bytes` of uint8: what it is hangs on its values alone.
 
-        Codes of 4 bits are two to a byte, the first in the lower half.
+        Codes of 4 bits are two to a byte, the first in the lower half. A device is for "lsq" of
+        two codebooks or more.
         """
         copies = Copies(copy, memory_limit)
         rows = take_vectors("vectors", vectors, copies)
-        with running(copies, threads=threads, isa=isa, timeout=timeout, progress=progress) as run:
+        with running(
+            copies,
+            threads=threads,
+            isa=isa,
+            timeout=timeout,
+            progress=progress,
+            device=device,
+            device_memory_limit=device_memory_limit,
+        ) as run:
             return self._core.encode(rows, run)
 
     def decode(

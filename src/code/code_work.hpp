@@ -10,11 +10,14 @@
 
 namespace nearfield {
 
+class LsqDevice;
+
 struct CodeWork {
   const CodeKernels& kernels;
   const Context& context;
   int threads;
   Monitor& monitor;
+  LsqDevice* device = nullptr;  // of local search, if it is not the CPU
 };
 
 // Floats as the caller's rows lie in memory, `stride` values from row to row.

@@ -17,9 +17,12 @@ namespace nearfield {
 // each code; the matrix of codes is never made.
 inline constexpr double kNearOld = 1e-2;
 
+class LsqDevice;
+
+// On a device, if there is one, the sums are made: the same bits. Of two codebooks or more.
 void update_codebooks(const float* rows, std::int64_t count, const std::uint8_t* codes,
                       Codebooks& codebooks, const CodeKernels& kernels, int threads,
-                      const Monitor& monitor);
+                      const Monitor& monitor, LsqDevice* device = nullptr);
 
 // What it takes beside its arguments.
 std::int64_t codebook_update_bytes(int codebooks, int codewords, std::int64_t cols);

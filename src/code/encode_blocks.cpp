@@ -9,7 +9,6 @@
 #include "code/quantizer_state.hpp"
 #include "core/fail.hpp"
 #include "core/monitor.hpp"
-#include "device/device_name.hpp"
 
 namespace nearfield {
 namespace {
@@ -68,7 +67,7 @@ Matrix encoded_block(const Quantizer& quantizer, MatrixView rows, std::int64_t f
 }  // namespace
 
 void check_encoding(const Quantizer& quantizer, const RowSource& rows, const Context& context) {
-  check_on_cpu(context, "encoding");
+  searches_on_device(quantizer.options(), context, "encoding");
   if (rows.cols() != quantizer.cols()) {
     fail(ErrorCode::invalid_argument, "the quantizer has {} columns, the rows have {}",
          quantizer.cols(), rows.cols());

@@ -12,25 +12,18 @@
 #include <vector>
 
 #include "code/code_kernels.hpp"
-#include "code/codebooks.hpp"
+#include "code/icm_words.hpp"
 #include "core/aligned_array.hpp"
 #include "core/monitor.hpp"
 
 namespace nearfield {
 
-class IcmTables {
+class IcmTables : public IcmWords {
  public:
   IcmTables(const Codebooks& codebooks, const CodeKernels& kernels, int threads, Monitor& monitor);
 
   // What they take.
   static std::int64_t bytes_for(int codebooks, int codewords, std::int64_t cols);
-
-  int codebooks() const { return codebooks_; }
-  int codewords() const { return codewords_; }
-  std::int64_t cols() const { return cols_; }
-  std::int64_t padded_cols() const { return padded_; }
-  std::int64_t pairs() const { return pairs_; }
-  double quantum() const { return quantum_; }
 
   // The vector less the centre, with zeros up to padded_cols().
   void centre(const float* vector, float* out) const;
@@ -54,9 +47,7 @@ class IcmTables {
   }
 
  private:
-  void centre_words(const Codebooks& codebooks);
-  void round_words();
-  void choose_quantum(int threads, Monitor& monitor);
+  std::vector<double> widest_rows(int threads, Monitor& monitor) const;
 
   // run(target, slot of another codebook), in parallel.
   template <class Run>
@@ -66,20 +57,6 @@ class IcmTables {
   void for_each_row(int target, int slot, const Use& use) const;
 
   const CodeKernels& kernels_;
-  int codebooks_;
-  int codewords_;
-  std::int64_t cols_;
-  std::int64_t padded_;
-  std::int64_t pairs_;
-  double quantum_ = 1;
-  double word_step_ = 1;  // what 1 stands for in a rounded codeword
-
-  std::vector<float> centre_;
-  AlignedArray<float> words_;                // [codebook][codeword][padded_]
-  std::vector<double> norms_;                // [codebook][codeword]
-  std::vector<float> scaled_norms_;          // likewise, in quanta
-  AlignedArray<std::int16_t> rounded_;       // [codebook][pair][codeword][2]
-  AlignedArray<std::int16_t> rounded_rows_;  // [codebook][codeword][2 * pairs_]
   AlignedArray<std::uint16_t> pairs_of_;
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "code/gpu/lsq_device.hpp"
 #include "code/product_codes.hpp"
 #include "code/quantizer_state.hpp"
 #include "code/residual_codes.hpp"
@@ -199,6 +200,10 @@ void find_codes(const Quantizer::State& state, const FloatRows& rows, std::uint8
   if (options.codebooks == 1) {
     return find_lsq_codes(rows, state.coding, search, StartCodes::random, codes, nullptr, work);
   }
+  if (work.device != nullptr) {
+    return work.device->search(search, rows.values, rows.count, StartCodes::random, codes, nullptr,
+                               work.monitor);
+  }
   search_codes(*tables_of(state, work), work.kernels, search, rows.values, rows.count,
                StartCodes::random, codes, nullptr, work.threads, work.monitor);
 }
@@ -249,9 +254,22 @@ void check_options(const QuantizerOptions& options, std::int64_t cols) {
   }
 }
 
+bool searches_on_device(const QuantizerOptions& options, const Context& context,
+                        std::string_view what) {
+  if (!on_device(context)) return false;
+  if (options.kind != QuantizerKind::lsq || options.codebooks == 1) {
+    fail(ErrorCode::unsupported,
+         "{} runs on devices for lsq of 2 codebooks or more, got {} of {} and device '{}': leave "
+         "the device out",
+         what, to_string(options.kind), options.codebooks, context.device);
+  }
+  check_one_device(context, what);
+  return true;
+}
+
 // The rows as floats, and what each kind makes of them.
 std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads) {
+                            int threads, bool on_device) {
   const std::int64_t floats = rows * cols * 4;
   const std::int64_t books = std::int64_t{options.codebooks} * (1 << options.bits) * cols * 4;
   constexpr std::int64_t kOfAnAssignment = 64;  // a row's neighbour, in all its forms, and its code
@@ -263,13 +281,13 @@ std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, 
     case QuantizerKind::rq:
       return 2 * floats + books + rows * kOfAnAssignment;
     case QuantizerKind::lsq:
-      return floats + train_lsq_bytes(options, rows, cols, threads);
+      return floats + train_lsq_bytes(options, rows, cols, threads, on_device);
   }
   return 0;
 }
 
 std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads) {
+                            int threads, bool on_device) {
   const std::int64_t piece = std::min(rows, kEncodedRows);
   const int m = options.codebooks;
   const int words = 1 << options.bits;
@@ -277,14 +295,16 @@ std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, 
   if (options.kind == QuantizerKind::opq) bytes += 8 * cols * cols;
   if (options.kind == QuantizerKind::rq) bytes += std::int64_t{m} * words * cols * 4;
   if (options.kind == QuantizerKind::lsq && m > 1) {
-    bytes += IcmTables::bytes_for(m, words, cols) + local_search_bytes(m, words, cols, threads);
+    bytes += on_device ? LsqDevice::loading_bytes(m, words, cols)
+                       : IcmTables::bytes_for(m, words, cols) +
+                             local_search_bytes(m, words, cols, threads);
   }
   return bytes;
 }
 
 Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, const Context& context,
                            const TrainOptions& training) {
-  check_on_cpu(context, "training a quantizer");
+  const bool there = searches_on_device(options, context, "training a quantizer");
   check_numbers(rows, rows.cols());
   check_options(options, rows.cols());
   const int words = 1 << options.bits;
@@ -297,14 +317,16 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
          to_string(options.kind));
   }
   const int threads = resolve_threads(context.threads);
-  const std::int64_t needed = training_bytes(options, rows.rows(), rows.cols(), threads);
+  const std::int64_t needed = training_bytes(options, rows.rows(), rows.cols(), threads, there);
   const std::string what = fmt::format("training {} codebooks on {} rows of {} columns",
                                        options.codebooks, rows.rows(), rows.cols());
   check_memory(context, needed, what);
   return with_memory_errors(fmt::format("the {} bytes of {}", needed, what), [&] {
     const DefaultFloats floats;
     Monitor monitor(context, training_rows(options, rows.rows()));
-    const CodeWork work{kernels_of(context, words), context, threads, monitor};
+    CodeWork work{kernels_of(context, words), context, threads, monitor};
+    std::optional<LsqDevice> device;
+    if (there) work.device = &device.emplace(context);
     std::vector<float> values(static_cast<std::size_t>(rows.rows() * rows.cols()));
     read_floats(rows, 0, rows.rows(), values.data());
     const FloatRows read{values.data(), rows.rows(), rows.cols(), rows.cols()};
@@ -368,17 +390,22 @@ MatrixView Quantizer::codebooks() const {
 }
 
 Matrix Quantizer::encode(MatrixView rows, const Context& context) const {
-  check_on_cpu(context, "encoding");
+  const bool there = searches_on_device(state_->options, context, "encoding");
   check_numbers(rows, cols());
   const int threads = resolve_threads(context.threads);
-  const std::int64_t needed =
-      rows.rows() * code_bytes() + encoding_bytes(state_->options, rows.rows(), cols(), threads);
+  const std::int64_t needed = rows.rows() * code_bytes() +
+                              encoding_bytes(state_->options, rows.rows(), cols(), threads, there);
   const std::string what = fmt::format("encoding {} rows of {} columns", rows.rows(), cols());
   check_memory(context, needed, what);
   return with_memory_errors(fmt::format("the {} bytes of {}", needed, what), [&] {
     const DefaultFloats floats;
     Monitor monitor(context, rows.rows());
-    const CodeWork work{kernels_of(context, state_->coding.codewords), context, threads, monitor};
+    CodeWork work{kernels_of(context, state_->coding.codewords), context, threads, monitor};
+    std::optional<LsqDevice> device;
+    if (there) {
+      work.device = &device.emplace(context);
+      device->load(state_->coding, std::min(rows.rows(), kEncodedRows), monitor);
+    }
     Matrix packed(DType::u8, rows.rows(), code_bytes());
     const std::int64_t piece = std::min(rows.rows(), kEncodedRows);
     const int m = state_->options.codebooks;

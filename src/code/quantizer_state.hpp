@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nearfield/quantize.hpp>
@@ -21,6 +22,11 @@ inline constexpr float kMostOfAValue = 1e15F;
 
 // Throws invalid_argument, naming what is out of range.
 void check_options(const QuantizerOptions& options, std::int64_t cols);
+
+// Whether codes of that kind are searched for on a device. Throws unsupported where the context has
+// one, and `what` does not run there.
+bool searches_on_device(const QuantizerOptions& options, const Context& context,
+                        std::string_view what);
 
 struct Quantizer::State {
   QuantizerOptions options;
@@ -46,9 +52,9 @@ Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state);
 
 // What training and encoding take at most, beside the rows and codes that are given and returned.
 std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads);
+                            int threads, bool on_device = false);
 std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads);
+                            int threads, bool on_device = false);
 
 // Of a training that can go on.
 struct LsqCheckpoint {

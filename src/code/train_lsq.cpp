@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "code/codebook_update.hpp"
+#include "code/gpu/lsq_device.hpp"
 #include "code/icm_tables.hpp"
 #include "code/nearest_centroids.hpp"
 #include "core/random.hpp"
@@ -68,6 +69,10 @@ void add_noise(float* values, std::int64_t rows, const std::vector<double>& devi
 
 void find_lsq_codes(const FloatRows& rows, const Codebooks& codebooks, const LocalSearch& search,
                     StartCodes start, std::uint8_t* codes, float* costs, const CodeWork& work) {
+  if (work.device != nullptr) {
+    work.device->load(codebooks, rows.count, work.monitor);
+    return work.device->search(search, rows.values, rows.count, start, codes, costs, work.monitor);
+  }
   if (codebooks.count > 1) {
     const IcmTables tables(codebooks, work.kernels, work.threads, work.monitor);
     return search_codes(tables, work.kernels, search, rows.values, rows.count, start, codes, costs,
@@ -91,7 +96,7 @@ LsqState begin_lsq(const FloatRows& rows, const QuantizerOptions& options, std::
   Random random(seed);
   for (auto& code : state.codes) code = static_cast<std::uint8_t>(random.below(words));
   update_codebooks(rows.values, rows.count, state.codes.data(), state.codebooks, work.kernels,
-                   work.threads, work.monitor);
+                   work.threads, work.monitor, work.device);
   return state;
 }
 
@@ -121,18 +126,20 @@ void step_lsq(LsqState& state, const FloatRows& rows, const QuantizerOptions& op
     add_noise(moved.data(), rows.count, deviations(rows), heat, seed, iteration, work);
   }
   update_codebooks(moved.empty() ? rows.values : moved.data(), rows.count, state.codes.data(),
-                   state.codebooks, work.kernels, work.threads, work.monitor);
+                   state.codebooks, work.kernels, work.threads, work.monitor, work.device);
 }
 
 std::int64_t train_lsq_bytes(const QuantizerOptions& options, std::int64_t count, std::int64_t cols,
-                             int threads) {
+                             int threads, bool on_device) {
   const int m = options.codebooks;
   const int words = 1 << options.bits;
-  const std::int64_t searching =
-      IcmTables::bytes_for(m, words, cols) + local_search_bytes(m, words, cols, threads);
+  const std::int64_t searching = on_device ? LsqDevice::loading_bytes(m, words, cols)
+                                           : IcmTables::bytes_for(m, words, cols) +
+                                                 local_search_bytes(m, words, cols, threads);
   const std::int64_t copied = options.relaxation == Relaxation::rows ? count * cols * 4 : 0;
-  return std::max(searching, codebook_update_bytes(m, words, cols) + copied) + count * (m + 4) +
-         2 * 4 * words * cols * m;
+  const std::int64_t updating = codebook_update_bytes(m, words, cols) + copied +
+                                (on_device ? LsqDevice::adding_bytes(m, words) : 0);
+  return std::max(searching, updating) + count * (m + 4) + 2 * 4 * words * cols * m;
 }
 
 }  // namespace nearfield

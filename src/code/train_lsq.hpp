@@ -30,7 +30,7 @@ void step_lsq(LsqState& state, const FloatRows& rows, const QuantizerOptions& op
 
 // What they take beside the rows, the state included.
 std::int64_t train_lsq_bytes(const QuantizerOptions& options, std::int64_t count, std::int64_t cols,
-                             int threads);
+                             int threads, bool on_device);
 
 // Codes of rows by local search, or of one codebook by the exact search: the nearest codeword is
 // what no local search could better. costs may be null.

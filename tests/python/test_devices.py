@@ -209,6 +209,20 @@ def test_objects_are_the_same_on_a_device() -> None:
 
 
 @on_a_device
+def test_codes_are_the_same_bytes_on_a_device() -> None:
+    vectors = np.random.default_rng(8).normal(size=(400, 12)).astype(np.float32)
+    quantizer = nf.Quantizer.train(vectors, codebooks=3, bits=4, iterations=2)
+    there = nf.Quantizer.train(vectors, codebooks=3, bits=4, iterations=2, device=DEVICE)
+    np.testing.assert_array_equal(there.codebooks, quantizer.codebooks)
+    for limit in None, "16K":
+        codes = quantizer.encode(vectors, device=DEVICE, device_memory_limit=limit)
+        np.testing.assert_array_equal(codes, quantizer.encode(vectors))
+    product = nf.Quantizer.train(vectors, kind="pq", codebooks=3, bits=4)
+    with pytest.raises(nf.UnsupportedError, match="2 codebooks or more"):
+        product.encode(vectors, device=DEVICE)
+
+
+@on_a_device
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("largest", [False, True])
 def test_select_k_is_the_same_on_a_device(dtype: type, largest: bool) -> None:
