@@ -2,9 +2,11 @@
 
   bench/compare cluster [--size quick|full] [--rounds N]
 
-All have the same files, the same binding, one thread a shard, and the same batches, in turns. The
-same actors with an empty method are the engine bare. Needs root, for a network that has the
-loopback alone: Ray listens on every interface.
+All have the same files, the same binding, one thread a shard, the same niceness and the same
+batches, in turns. The same actors with an empty method are the engine bare. Beside the time of a
+call is what all processes together spent on it: on a machine that does other work too, it is what
+can be compared. Needs root, for a network that has the loopback alone: Ray listens on every
+interface.
 """
 import argparse
 import multiprocessing
@@ -16,13 +18,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import nearfield as nf
 import numpy as np
 from nearfield import cluster
+from nearfield.cluster._actors import find_actors
 from nearfield.cluster._answers import Nearest, merge_nearest
 
 from referee import machine
@@ -49,15 +54,28 @@ class Way:
     gives_ids: bool = True
     seconds: list[float] = field(default_factory=list)  # of each call
     turns: list[float] = field(default_factory=list)    # median of each turn
+    spent: list[float] = field(default_factory=list)    # CPU seconds a call, of each turn
 
     def take_turn(self, batches: list[np.ndarray]) -> None:
-        calls, started = [], time.perf_counter()
+        calls, started, before = [], time.perf_counter(), cpu_seconds()
         while time.perf_counter() - started < LEAST_SECONDS or len(calls) < 3:
             begin = time.perf_counter()
             self.search(batches[len(calls) % len(batches)])
             calls.append(time.perf_counter() - begin)
         self.seconds += calls
         self.turns.append(statistics.median(calls))
+        self.spent.append((cpu_seconds() - before) / len(calls))
+
+
+def cpu_seconds() -> float:
+    """Of all processes of this session: those of Ray, the plain ones, and this."""
+    ticks = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == os.getsid(0):
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def serve_shard(url: str, shard: int, channel: Connection) -> None:
@@ -110,7 +128,7 @@ def empty_calls(ray: Any) -> Search:
 def measure(ways: list[Way], queries: np.ndarray, batch: int, rounds: int) -> None:
     batches = [queries[at:at + batch] for at in range(0, len(queries) - batch + 1, batch)][:64]
     for way in ways:
-        way.seconds, way.turns = [], []
+        way.seconds, way.turns, way.spent = [], [], []
         way.search(batches[0])
     for number in range(rounds):
         for index in stream(f"cluster {batch}", number).permutation(len(ways)):
@@ -136,6 +154,20 @@ def alone_on_the_network() -> None:
                               *sys.argv])
 
 
+def niceness_of(pid: int) -> int:
+    return os.getpriority(os.PRIO_PROCESS, pid)
+
+
+def check_niceness(ray: Any, processes: Processes) -> None:
+    """Of unequal ones the slower may be the one that had to wait."""
+    described = ray.get([actor.describe.remote() for actor in find_actors(NAME).values()])
+    actors = [about["pid"] for about in described]
+    plain = [process.pid for process in processes.processes]
+    found = {niceness_of(pid) for pid in [os.getpid(), *actors, *plain]}
+    if len(found) != 1:
+        raise RuntimeError(f"processes have different niceness: {sorted(found)}")
+
+
 def keep_token_in(folder: str) -> None:
     """Whoever holds Ray's token can run code, and Ray itself writes it for all to read."""
     token = os.path.join(folder, "token")
@@ -144,15 +176,23 @@ def keep_token_in(folder: str) -> None:
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": token}
 
 
+def keep_workers_at_our_niceness() -> None:
+    """Ray gives its workers 15, behind everything else on the machine, unless it is told."""
+    os.environ |= {"RAY_worker_niceness": str(niceness_of(0))}
+
+
 def report(ways: list[Way], batch: int) -> float:
     plain, actors, _ = ways
     print(f"\nbatches of {batch}")
     for way in ways:
         calls = np.sort(way.seconds)
         print(f"  {way.name:<34} p50 {1e3 * np.percentile(calls, 50):8.2f} ms   "
-              f"p99 {1e3 * np.percentile(calls, 99):8.2f} ms   {len(calls)} calls")
+              f"p99 {1e3 * np.percentile(calls, 99):8.2f} ms   "
+              f"CPU {1e3 * statistics.median(way.spent):8.2f} ms   {len(calls)} calls")
     ratio = statistics.median(p / a for p, a in zip(plain.turns, actors.turns, strict=True))
-    print(f"  plain processes / actors: {ratio:.3f}, overhead {1 / ratio:.2f}x")
+    spent = statistics.median(a / p for p, a in zip(plain.spent, actors.spent, strict=True))
+    print(f"  plain processes / actors: {ratio:.3f}, overhead {1 / ratio:.2f}x, "
+          f"of CPU time {spent:.2f}x")
     return ratio
 
 
@@ -164,6 +204,7 @@ def main() -> int:
     alone_on_the_network()
     with tempfile.TemporaryDirectory() as secret:
         keep_token_in(secret)
+        keep_workers_at_our_niceness()
         return measure_all(asked)
 
 
@@ -182,6 +223,7 @@ def measure_all(asked: argparse.Namespace) -> int:
                  include_dashboard=False, log_to_driver=False)
         processes = Processes(url)
         cluster.deploy(url, NAME)
+        check_niceness(ray, processes)
         router = cluster.Router(url, NAME)
         ways = [Way("plain processes, local merge", processes.search),
                 Way("actors and router", lambda part: router.search(part, K)),

@@ -42,11 +42,59 @@ def test_codes_by_tasks(nodes: Nodes, saved: Path, tmp_path: Path) -> None:
     assert codes.tobytes() == nf.Quantizer.open(saved).encode(ROWS).tobytes()
 
 
+@pytest.mark.filterwarnings("ignore")  # Ray Data's own
+def test_a_dataset_of_ray_data(nodes: Nodes, saved: Path, tmp_path: Path) -> None:
+    """Of tensors and of lists, in blocks that are not those of the job."""
+    import pyarrow
+    import pyarrow.parquet
+    import ray.data
+
+    expected = nf.Quantizer.open(saved).encode(ROWS)
+    for number, begin in enumerate(range(0, 5000, 700)):
+        lists = pyarrow.array(list(ROWS[begin : begin + 700]), pyarrow.list_(pyarrow.float32()))
+        table = pyarrow.table({"id": range(len(lists)), "vector": lists})
+        pyarrow.parquet.write_table(table, tmp_path / f"{number}.parquet")
+    files = sorted(str(path) for path in tmp_path.glob("*.parquet"))
+    datasets = {
+        "lists": ray.data.read_parquet(files),
+        "tensors": ray.data.from_numpy([ROWS[:1], ROWS[1:3100], ROWS[3100:]]),
+    }
+    done: list[tuple[int, int]] = []
+
+    def report(now: int, total: int) -> None:
+        done.append((now, total))
+
+    for name, dataset in datasets.items():
+        column = "vector" if name == "lists" else "data"
+        done.clear()
+        job = tmp_path / name
+        parts = cluster.encode(job, dataset, saved, column=column, block=800, progress=report)
+        assert (parts, done[0], done[-1]) == (7, (0, 7), (7, 7))
+        codes = list(cluster.read_codes(job))
+        assert [len(part) for part in codes] == [800] * 6 + [200]
+        assert np.concatenate(codes).tobytes() == expected.tobytes()
+    # What is lost is made again, and nothing else.
+    lost = tmp_path / "lists" / "parts" / "00000003.npz"
+    before = {path.name: path.stat().st_mtime_ns for path in lost.parent.iterdir()}
+    lost.unlink()
+    cluster.encode(tmp_path / "lists", datasets["lists"], saved, column="vector", block=800)
+    after = {path.name: path.stat().st_mtime_ns for path in lost.parent.iterdir()}
+    assert {name for name in after if after[name] != before[name]} == {lost.name}
+    codes = list(cluster.read_codes(tmp_path / "lists"))
+    assert np.concatenate(codes).tobytes() == expected.tobytes()
+    with pytest.raises(nf.InvalidArgumentError, match="column is 'other', expected one of"):
+        cluster.encode(tmp_path / "x", datasets["lists"], saved, column="other")
+    with pytest.raises(nf.InvalidArgumentError, match="id has values of int64"):
+        cluster.encode(tmp_path / "x", datasets["lists"], saved, column="id")
+
+
 def test_wrong_questions(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(nf.InvalidArgumentError, match="rows has 9 columns, the quantizer 8"):
         cluster.encode(tmp_path / "job", vectors(10, cols=9), saved)
     with pytest.raises(nf.InvalidArgumentError, match="block is 0, expected at least 1"):
         cluster.encode(tmp_path / "job", ROWS, saved, block=0)
+    with pytest.raises(nf.InvalidArgumentError, match="column is 'a', and rows is no dataset"):
+        cluster.encode(tmp_path / "job", ROWS, saved, column="a")
     cluster.encode(tmp_path / "job", ROWS, saved)
     other = tmp_path / "other.safetensors"
     nf.Quantizer.train(ROWS, kind="pq", codebooks=4, bits=4, iterations=1).save(other)

@@ -122,11 +122,11 @@ def test_what_is_deployed_in_the_place_of_another_is_found_at_once(
 
 
 def test_an_index_that_was_built_again_is_another(tmp_path: Path) -> None:
-    deployed = {"threads": 1, "cpus": 0.0, "max_pending": 16}
+    deployed = {"threads": 1, "cpus": 0.0, "max_pending": 16, "cache": None}
     url = str(tmp_path / "index")
     cluster.build(url, ROWS, shards=1)
     old = cluster.open(url).manifest.identity
-    server = ShardServer(url, None, 0, deployed)
+    server = ShardServer(url, 0, deployed)
     assert server.ready(old) == (old, 2000)
     shutil.rmtree(url)
     cluster.build(url, ROWS[:500], shards=1)
@@ -134,7 +134,7 @@ def test_an_index_that_was_built_again_is_another(tmp_path: Path) -> None:
     assert (old[0], new[0]) == (1, 1)
     assert server.ready(new) == (new, 500)
     with pytest.raises(cluster.NoIndexError, match=f"is of commit {new[1]}, not {old[1]}"):
-        ShardServer(url, None, 0, deployed).ready(old)
+        ShardServer(url, 0, deployed).ready(old)
 
 
 def test_a_router_stays_at_its_epoch_until_it_is_refreshed(nodes: Nodes, tmp_path: Path) -> None:
@@ -229,8 +229,14 @@ class Stub:
 
     def __init__(self, seconds: float, epoch: int) -> None:
         self._seconds, self._epoch = seconds, epoch
+        self._calls = 0
+
+    def calls(self) -> int:
+        """That were run."""
+        return self._calls
 
     def search(self, asked: tuple[int, str], queries: Any, k: int, options: dict[str, Any]) -> Any:
+        self._calls += 1
         time.sleep(self._seconds)
         wrong = np.zeros((len(queries), k))
         ids = np.zeros((len(queries), k), np.int64)
@@ -308,6 +314,23 @@ def test_a_full_queue_is_an_error(nodes: Nodes, tmp_path: Path) -> None:
         router.search(QUERIES, 3, partial=True)
     ray.get(waiting)
     cluster.undeploy("full")
+
+
+def test_calls_that_nobody_waits_for_leave_the_queue(nodes: Nodes, tmp_path: Path) -> None:
+    """Else a queue of two would be full after the first, and the actor would search for nobody."""
+    import ray
+
+    cluster.build(tmp_path, ROWS, shards=1)
+    slow = stub("cancel", 0, 0, seconds=8, epoch=1, pending=2)
+    running = slow.search.remote((1, ""), QUERIES, 3, {})
+    router = cluster.Router(tmp_path, "cancel", timeout=0.5)
+    for _ in range(5):
+        with pytest.raises(cluster.LostShardError, match="no answer in time"):
+            router.search(QUERIES, 3)
+        time.sleep(0.2)  # a cancelled call is gone when Ray has told its owner
+    ray.get(running)
+    assert ray.get(slow.calls.remote()) == 1
+    cluster.undeploy("cancel")
 
 
 def test_a_job_by_tasks(nodes: Nodes, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ imports neither.
 
 An index in a folder or bucket: `build`, `append`, `upsert`, `delete`, `compact`, `clean`, `open`.
 Searched by a cluster: `deploy` starts the actors, `Router` asks them, `undeploy` ends them.
+Over HTTP: `serve`, `unserve`, and the command `nearfield serve`.
 Batch jobs, resumable: `ground_truth`, `graph`, `read_neighbors`, `read_all_neighbors`;
 `match_colmap`, `write_colmap_matches`; `dedup`, `read_first_of`; `encode`, `read_codes`.
 """
@@ -38,6 +39,7 @@ from nearfield.cluster._manifest import Manifest, Segment, Spec, Tombstones
 from nearfield.cluster._opened import ShardedIndex
 from nearfield.cluster._opened import open_index as open  # noqa: A004  # as nearfield.Index.open
 from nearfield.cluster._router import Found, FoundWithin, Router
+from nearfield.cluster._serving import serve, unserve
 from nearfield.cluster._writing import append, build, clean, compact, delete, upsert
 
 __all__ = [
@@ -71,7 +73,9 @@ __all__ = [
     "read_codes",
     "read_first_of",
     "read_neighbors",
+    "serve",
     "undeploy",
+    "unserve",
     "upsert",
     "write_colmap_matches",
 ]

@@ -31,9 +31,9 @@ EPOCHS_KEPT = 2  # open at a time: the one that routers leave, and the one they 
 class ShardServer:
     """What runs in an actor. Its methods only read: one that is run twice has done no harm."""
 
-    def __init__(self, url: str, cache: str | None, shard: int, deployed: dict[str, Any]) -> None:
-        """deployed: `threads`, and what else it was started with, to be told."""
-        self._store = open_store(url, cache)
+    def __init__(self, url: str, shard: int, deployed: dict[str, Any]) -> None:
+        """deployed: `threads`, `cache`, and what else it was started with, to be told."""
+        self._store = open_store(url, deployed["cache"])
         self._shard = shard
         self._deployed = deployed
         self._threads = deployed["threads"]
@@ -100,9 +100,9 @@ def deploy(
     """Starts the actors that search an index, and waits until each has it open.
 
     Those that are there already stay, so that calling it again puts back what is missing; if they
-    were started with other `threads`, `cpus` or `max_pending` it is an error. They go on when this
-    process ends, until `undeploy`; one that dies is started again, on another machine if its own is
-    gone.
+    were started with other `threads`, `cpus`, `max_pending` or `cache` it is an error. They go on
+    when this process ends, until `undeploy`; one that dies is started again, on another machine if
+    its own is gone.
 
     replicas: actors for each shard, on different machines as far as there are as many.
     threads: of each actor; 0 is every core of its machine.
@@ -122,8 +122,12 @@ def deploy(
     server = ray.remote(ShardServer)
     nodes, have_cores = _machines(ray)
     reserved = real("cpus", cpus)
-    deployed = {"threads": integer("threads", threads), "cpus": reserved, "max_pending": most}
-    folder = None if cache is None else os.fspath(cache)
+    deployed = {
+        "threads": integer("threads", threads),
+        "cpus": reserved,
+        "max_pending": most,
+        "cache": None if cache is None else os.path.abspath(cache),
+    }
     actors = {
         (shard, replica): server.options(
             name=actor_name(name, shard, replica),
@@ -138,7 +142,7 @@ def deploy(
             num_cpus=None if reserved == 0 and have_cores else reserved,
             max_concurrency=2,  # an epoch is opened while another is searched
             scheduling_strategy=_prefer(nodes[(shard + replica) % len(nodes)]),
-        ).remote(store.url, folder, shard, deployed)
+        ).remote(store.url, shard, deployed)
         for shard in range(manifest.shards)
         for replica in range(count)
     }

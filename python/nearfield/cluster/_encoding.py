@@ -6,11 +6,12 @@ import hashlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nearfield as nf
 from nearfield._arguments import byte_count, integer
 from nearfield._run import Progress
+from nearfield.cluster._datasets import Dataset, is_dataset, vectors_in
 from nearfield.cluster._jobs import (
     FileName,
     begin_job,
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 
 def encode(
     url: Url,
-    rows: SourceLike,
+    rows: SourceLike | Any,
     quantizer: FileName,
     *,
+    column: str | None = None,
     block: int = 1_000_000,
     memory_limit: int | str | None = None,
     progress: Progress = None,
@@ -42,12 +44,14 @@ def encode(
     each; how many parts there are. `read_codes` reads them.
 
     url: a folder or bucket for the parts, of this job alone.
-    rows: as of `build`.
+    rows: as of `build`; or a `ray.data.Dataset`, whose rows are counted first. Begun again, all of
+        it is read again, but what is encoded is not encoded again.
     quantizer: the file of a `nearfield.Quantizer`. Its content is sent to the tasks.
+    column: of a dataset, the one that holds the vectors: tensors, or lists of numbers.
     memory_limit: of each task, beside its rows.
     """
     store = open_store(url)
-    source = take_source(rows)
+    source = _take_rows(rows, column)
     size = integer("block", block)
     if size < 1:
         raise nf.InvalidArgumentError(f"block is {size}, expected at least 1")
@@ -64,13 +68,23 @@ def encode(
         "parts": parts,
     }
     begin_job(store, plan)
-    calls = [
-        (store.url, part, part * size, min((part + 1) * size, source.rows))
-        for part in parts_left(store, parts)
-    ]
+    left = parts_left(store, parts)
     limit = None if memory_limit is None else byte_count("memory_limit", memory_limit)
-    shared = (source, saved, limit)
-    run_tasks(_encode_part, shared, calls, progress=progress, take=lambda number, result: None)
+    if isinstance(source, Dataset):
+        if left:
+            wanted = set(left)
+            blocks = enumerate(source.blocks(size))
+            run_tasks(
+                _encode_block,
+                (source.column, saved, limit),
+                ((store.url, part, block) for part, block in blocks if part in wanted),
+                count=len(left),
+                progress=progress,
+                take=_is_written,
+            )
+        return parts
+    calls = [(store.url, part, part * size, min((part + 1) * size, source.rows)) for part in left]
+    run_tasks(_encode_part, (source, saved, limit), calls, progress=progress, take=_is_written)
     return parts
 
 
@@ -80,14 +94,38 @@ def read_codes(url: Url) -> Iterator[NDArray[np.uint8]]:
         yield arrays["codes"]
 
 
+def _take_rows(rows: SourceLike | Any, column: str | None) -> Source | Dataset:
+    if is_dataset(rows):
+        return Dataset(rows, column)
+    if column is not None:
+        raise nf.InvalidArgumentError(
+            f"column is {column!r}, and rows is no dataset of Ray Data, which alone has columns"
+        )
+    return take_source(rows)
+
+
+def _is_written(number: int, result: None) -> None:
+    """What a task leaves is a file."""
+
+
 def _encode_part(
     shared: tuple[Source, bytes, int | None], url: str, part: int, begin: int, end: int
 ) -> None:
     """Runs as a task."""
     source, saved, limit = shared
+    _write_codes(source.piece(begin, end), saved, limit, url, part)
+
+
+def _encode_block(shared: tuple[str, bytes, int | None], url: str, part: int, block: Any) -> None:
+    """Runs as a task; Ray gives it the block in the place of its reference."""
+    column, saved, limit = shared
+    _write_codes(vectors_in(block, column), saved, limit, url, part)
+
+
+def _write_codes(rows: Any, saved: bytes, limit: int | None, url: str, part: int) -> None:
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
         file.write(saved)
         file.flush()
         quantizer = nf.Quantizer.open(file.name)
-    codes = quantizer.encode(source.piece(begin, end), threads=1, memory_limit=limit)
+    codes = quantizer.encode(rows, threads=1, memory_limit=limit)
     write_arrays(open_store(url), part_name(part), codes=codes)

@@ -28,7 +28,7 @@ from nearfield.cluster._answers import (
     merge_nearest,
 )
 from nearfield.cluster._errors import BusyError, LostShardError
-from nearfield.cluster._manifest import Manifest, read_latest, read_manifest
+from nearfield.cluster._manifest import Manifest, Spec, read_latest, read_manifest
 from nearfield.cluster._segments import new_index
 from nearfield.cluster._sources import ArraySource
 from nearfield.cluster._store import open_store
@@ -124,6 +124,15 @@ class Router:
     def epoch(self) -> int:
         return self._manifest.epoch
 
+    @property
+    def spec(self) -> Spec:
+        return self._manifest.spec
+
+    def check(self, timeout: float | None = None) -> None:
+        """A `LostShardError`, unless an actor of each shard has the epoch open."""
+        seconds = self._timeout if timeout is None else real("timeout", timeout)
+        self._make_ready(self._manifest, seconds)
+
     def refresh(self) -> int:
         """Goes to the newest epoch, when an actor of each shard has it open; its number.
 
@@ -132,9 +141,7 @@ class Router:
         with self._going:
             manifest = read_latest(self._store, self.epoch)
             if manifest.identity != self._manifest.identity:
-                flight = _Flight(self, manifest, "ready", self._timeout, partial=False)
-                flight.run([()])
-                flight.check()
+                self._make_ready(manifest, self._timeout)
                 self._manifest = manifest
             return manifest.epoch
 
@@ -142,6 +149,11 @@ class Router:
         """Goes to an epoch, as `refresh`, but when it is first asked for."""
         with self._going:
             self._manifest = read_manifest(self._store, integer("epoch", epoch))
+
+    def _make_ready(self, manifest: Manifest, seconds: float) -> None:
+        flight = _Flight(self, manifest, "ready", seconds, partial=False)
+        flight.run([()])
+        flight.check()
 
     def search(
         self,

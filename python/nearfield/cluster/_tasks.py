@@ -8,7 +8,7 @@ and the first record of a piece is the one that counts.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -29,35 +29,38 @@ def ray_is_connected() -> bool:
 def run_tasks(
     function: Callable[..., Result],
     shared: Any,
-    calls: Sequence[tuple[Any, ...]],
+    calls: Iterable[tuple[Any, ...]],
     *,
+    count: int | None = None,
     progress: Progress = None,
     take: Callable[[int, Result], object] | None = None,
 ) -> list[Result]:
     """`function(shared, *call)` of each call. `shared` is sent once, whatever its size.
 
+    count: of the calls, if they are not a sequence.
     take: is given the number of a call and its result as soon as it is there; nothing is returned.
     """
     results: dict[int, Result] = {}
     hand_over = take or results.__setitem__
+    total = len(calls) if isinstance(calls, Sequence) else count or 0
     with _reporting(progress) as report:
-        report(0, len(calls))
+        report(0, total)
         each = _by_ray if ray_is_connected() else _here
         for done, (number, result) in enumerate(each(function, shared, calls), start=1):
             hand_over(number, result)
-            report(done, len(calls))
+            report(done, total)
     return [results[number] for number in range(len(results))]
 
 
 def _here(
-    function: Callable[..., Result], shared: Any, calls: Sequence[tuple[Any, ...]]
+    function: Callable[..., Result], shared: Any, calls: Iterable[tuple[Any, ...]]
 ) -> Iterator[tuple[int, Result]]:
     for number, call in enumerate(calls):
         yield number, function(shared, *call)
 
 
 def _by_ray(
-    function: Callable[..., Result], shared: Any, calls: Sequence[tuple[Any, ...]]
+    function: Callable[..., Result], shared: Any, calls: Iterable[tuple[Any, ...]]
 ) -> Iterator[tuple[int, Result]]:
     import ray
 

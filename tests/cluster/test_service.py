@@ -1,0 +1,281 @@
+"""A real server over HTTP: `nearfield serve` of a sharded index, `cluster.serve` of a file."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfield as nf
+from material import Array, assert_same, one_index, vectors
+from nearfield import cluster
+from nearfield.cluster._serve_command import main, take_token
+from ray_nodes import Nodes, only_loopback, wait_for
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+
+ROWS = vectors(2000)
+QUERIES = vectors(40, seed=1)
+TOKEN = "a token of the tests"
+
+
+@dataclass
+class Reply:
+    status: int
+    headers: Any
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> str:
+        return str(self.json["error"]["message"])
+
+
+@dataclass
+class Client:
+    port: int
+    token: str | None
+
+    def ask(self, path: str, body: bytes | None = None, **headers: str) -> Reply:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.token is not None:
+            named.setdefault("Authorization", f"Bearer {self.token}")
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body, named)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return Reply(response.status, response.headers, response.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Reply(error.code, error.headers, error.read())
+
+    def search(self, **asked: Any) -> Reply:
+        return self.ask("/search", json.dumps(asked).encode(), Content_Type="application/json")
+
+    def search_npy(self, queries: Array, parameters: str) -> Reply:
+        file = io.BytesIO()
+        np.save(file, queries)
+        return self.ask(f"/search{parameters}", file.getvalue(), Content_Type="application/x-npy")
+
+    def found(self, queries: Array, k: int) -> cluster.Found:
+        """By arrays, which have all."""
+        reply = self.search_npy(queries, f"?k={k}")
+        assert reply.status == 200, reply.body
+        with np.load(io.BytesIO(reply.body), allow_pickle=False) as arrays:
+            about = json.loads(arrays["about"].tobytes())
+            return cluster.Found(
+                arrays["ids"], arrays["distances"], arrays["keys"], arrays["counts"],
+                about["exact"], about["epoch"], tuple(about["missing"]), 0,
+            )  # fmt: skip
+
+    def metric(self, name: str) -> float:
+        text = self.ask("/metrics").body.decode()
+        return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Server:
+    process: subprocess.Popen[str]
+    url: str
+    client: Client
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`nearfield serve`, with a Ray of its own."""
+    if not only_loopback():
+        pytest.skip("not in a network that has the loopback alone: run tools/test_cluster")
+    folder = tmp_path_factory.mktemp("serve")
+    url, token, port = folder / "index", folder / "token", free_port()
+    subprocess.run(  # not here: this process may be connected to a cluster of other tests
+        [sys.executable, "-I", "-c", BUILD, str(url), str(folder / "rows.npy")],
+        check=True, input=json.dumps(ROWS.tolist()), text=True,
+    )  # fmt: skip
+    own = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-m", "nearfield", "serve", "index", "--token-file", str(token),
+         "--port", str(port), "--replicas", "2", "--max-k", "100", "--max-queries", "64",
+         "--max-body", "100K", "--refresh", "0.5"],
+        cwd=folder, env=own, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line == f"index at http://127.0.0.1:{port}, for the token of {token}\n"
+    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+    yield Server(process, str(url), Client(port, token.read_text().strip()))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(120) == 0
+
+
+BUILD = """
+import json
+import sys
+import numpy as np
+from nearfield import cluster
+
+cluster.build(sys.argv[1], np.array(json.load(sys.stdin), np.float32), shards=2)
+"""
+
+
+def test_answers_are_those_of_one_index(server: Server) -> None:
+    single, client = one_index(ROWS), server.client
+    assert_same(client.found(QUERIES, 10), single.search(QUERIES, 10))
+    assert_same(client.found(QUERIES[:0], 3), single.search(QUERIES[:0], 3))
+    expected = single.search(QUERIES, 10)
+    answer = client.search(queries=QUERIES.tolist(), k=10).json
+    assert answer["ids"] == expected.ids.tolist()
+    assert answer["distances"] == expected.distances.tolist()
+    assert answer["counts"] == expected.counts.tolist()
+    assert (answer["exact"], answer["epoch"], answer["missing"]) == (True, 1, [])
+    few = client.search(queries=QUERIES[:1].tolist(), k=3, only=[4, 5]).json
+    assert few["ids"][0][2] == -1
+    assert few["distances"][0][2] is None
+    assert few["counts"] == [2]
+    info = client.ask("/info").json
+    assert (info["dim"], info["dtype"], info["metric"]) == (8, "f32", "sqeuclidean")
+    assert info["limits"] == {"body": 102_400, "k": 100, "queries": 64}
+
+
+def test_requests_at_once_are_searched_together(server: Server) -> None:
+    single, client = one_index(ROWS), server.client
+    batches, queries = (
+        client.metric(name) for name in ("nearfield_batch_queries_count", "nearfield_queries_total")
+    )
+    failed: list[BaseException] = []
+
+    def search(number: int) -> None:
+        try:
+            own, k = QUERIES[number : number + 2], 3 + number % 3
+            assert_same(client.found(own, k), single.search(own, k))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=search, args=(number,)) for number in range(38)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert client.metric("nearfield_queries_total") - queries == 76
+    asked = client.metric("nearfield_batch_queries_count") - batches
+    print(f"38 requests of three kinds were {asked:.0f} searches")
+    assert asked < 38
+
+
+def test_only_who_has_the_token_is_answered(server: Server) -> None:
+    for wrong in (None, "", "wrong", server.client.token.upper()):  # type: ignore[union-attr]
+        stranger = Client(server.client.port, wrong)
+        for path in ("/info", "/metrics", "/nowhere"):
+            reply = stranger.ask(path)
+            assert (reply.status, reply.headers["WWW-Authenticate"]) == (401, "Bearer")
+        assert stranger.search(queries=QUERIES[:1].tolist()).status == 401
+        assert stranger.ask("/health").json == {"status": "ok"}
+    reply = server.client.ask("/info", Authorization=f"Basic {server.client.token}")
+    assert reply.status == 401
+
+
+def test_limits(server: Server) -> None:
+    client = server.client
+    assert "at most 100" in client.search(queries=QUERIES.tolist(), k=101).error
+    many = client.search(queries=[[0] * 8] * 65)
+    assert (many.status, "at most 64" in many.error) == (413, True)
+    large = client.ask("/search", b" " * 102_401, Content_Type="application/json")
+    assert (large.status, "at most 102400 bytes" in large.error) == (413, True)
+    assert client.ask("/search", b"a,b", Content_Type="text/csv").status == 415
+    assert client.ask("/nowhere").status == 404
+    assert client.ask("/search").status == 404  # GET
+    assert "expected 8" in client.search(queries=[[1, 2]]).error
+    wide = client.search_npy(np.zeros((1, 9), np.float32), "")
+    assert (wide.status, "(rows, 8)" in wide.error) == (400, True)
+    assert client.search_npy(QUERIES.astype(np.complex64), "").status == 400
+    assert client.found(QUERIES, 3).ids.shape == (40, 3)  # and it goes on
+
+
+def test_a_new_epoch_is_found(server: Server) -> None:
+    near = one_index(ROWS).search(QUERIES, 1).ids[:, 0]
+    program = "import sys; from nearfield import cluster; cluster.delete(sys.argv[1], [%s])"
+    dead = ", ".join(map(str, np.unique(near)))
+    subprocess.run([sys.executable, "-I", "-c", program % dead, server.url], check=True)
+    wait_for(lambda: server.client.ask("/info").json["epoch"] == 2, 30)
+    single = one_index(ROWS)
+    single.remove(np.unique(near))
+    found = server.client.found(QUERIES, 5)
+    assert_same(found, single.search(QUERIES, 5))
+    assert found.epoch == 2
+    assert server.client.metric("nearfield_epoch") == 2
+
+
+def test_it_listens_on_the_loopback_alone(server: Server) -> None:
+    """Of all sockets with its port: 0100007F is 127.0.0.1."""
+    listening = [
+        fields[1].partition(":")[0]
+        for path in ("/proc/net/tcp", "/proc/net/tcp6")
+        for fields in map(str.split, Path(path).read_text().splitlines()[1:])
+        if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == server.client.port
+    ]
+    assert listening == ["0100007F"]
+
+
+def test_a_file_is_served_too(nodes: Nodes, tmp_path: Path) -> None:
+    from ray import serve
+
+    codes = np.random.default_rng(0).integers(0, 256, (300, 4), np.uint8)
+    index = nf.Index("flat", dim=32, dtype="bits", metric="hamming")
+    index.add(nf.bits(codes, 32))
+    index.save(tmp_path / "codes.nf")
+    port = free_port()
+    with pytest.raises(nf.InvalidArgumentError, match="token has 5 characters"):
+        cluster.serve(tmp_path / "codes.nf", "codes", token="short", port=port)
+    with pytest.raises(nf.InvalidArgumentError, match=r"replicas is 2, and .* is a file"):
+        cluster.serve(tmp_path / "codes.nf", "codes", token=TOKEN, port=port, replicas=2)
+    try:
+        cluster.serve(tmp_path / "codes.nf", "codes", token=TOKEN, port=port)
+        client = Client(port, TOKEN)
+        expected = index.search(nf.bits(codes[:3], 32), 4)
+        found = client.found(codes[:3], 4)
+        assert_same(found, expected)
+        answer = client.search(queries=[bytes(code).hex() for code in codes[:3]], k=4).json
+        assert answer["ids"] == expected.ids.tolist()
+        with pytest.raises(nf.InvalidArgumentError, match="does not answer"):
+            cluster.serve(tmp_path / "codes.nf", "codes", token=TOKEN, port=free_port())
+        cluster.unserve("codes")
+        assert Client(port, TOKEN).ask("/info").status == 404
+    finally:
+        serve.shutdown()
+
+
+def test_tokens_are_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    token = take_token(tmp_path / "token")
+    assert len(token) >= 32
+    assert take_token(tmp_path / "token") == token
+    (tmp_path / "token").chmod(0o640)
+    with pytest.raises(nf.InvalidArgumentError, match="mode 0640: others may read"):
+        take_token(tmp_path / "token")
+    assert main(["index", "--token-file", str(tmp_path / "token")]) == 1
+    assert "mode 0640" in capsys.readouterr().err
+    with pytest.raises(SystemExit):  # neither a token nor --no-token
+        main(["index"])
+    assert "--no-token" in capsys.readouterr().err
