@@ -1,5 +1,5 @@
-// Rows that are in the buckets of a query, each once: of tables that the device has, or of lists that
-// the host has cut out of them.
+// Rows that are in the buckets of a query, each once: of tables that the device has, or of lists
+// that the host has cut out of them.
 #include "distance/gpu/pair_list.h"
 
 namespace nearfield::device {
@@ -18,8 +18,8 @@ struct Buckets {
   NEARFIELD_GLOBAL const u32* rows;
 };
 
-// Some rows of a query, by a block of threads. A bit for each row of each query says whether another
-// bucket had it. Rows are listed by their number from the first that is asked for.
+// Some rows of a query, by a block of threads. A bit for each row of each query says whether
+// another bucket had it. Rows are listed by their number from the first that is asked for.
 NEARFIELD_INLINE void list_rows(NEARFIELD_GLOBAL const u32* rows, u32 begin, u32 end,
                                 const AskedRows& asked, u32 query, NEARFIELD_GLOBAL u32* marks,
                                 const PairList& list, NEARFIELD_GLOBAL u32* wrong) {
@@ -67,14 +67,15 @@ NEARFIELD_KERNEL short_list(
               marks + static_cast<nearfield::u64>(query) * words, {count, most, places}, wrong);
 }
 
-// Of lists, piece block_x: where it begins, how many rows it has, and whose they are. The rest is as
-// above.
-NEARFIELD_KERNEL list_pieces(
-    NEARFIELD_GLOBAL const nearfield::u32* lists, NEARFIELD_GLOBAL const nearfield::u32* pieces,
-    nearfield::u32 row_count, nearfield::u32 first_row, nearfield::u32 asked,
-    NEARFIELD_GLOBAL nearfield::u32* marks, nearfield::u32 words,
-    NEARFIELD_GLOBAL nearfield::u32* count, nearfield::u32 most,
-    NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL nearfield::u32* wrong) {
+// Of lists, piece block_x: where it begins, how many rows it has, and whose they are. The rest is
+// as above.
+NEARFIELD_KERNEL list_pieces(NEARFIELD_GLOBAL const nearfield::u32* lists,
+                             NEARFIELD_GLOBAL const nearfield::u32* pieces,
+                             nearfield::u32 row_count, nearfield::u32 first_row,
+                             nearfield::u32 asked, NEARFIELD_GLOBAL nearfield::u32* marks,
+                             nearfield::u32 words, NEARFIELD_GLOBAL nearfield::u32* count,
+                             nearfield::u32 most, NEARFIELD_GLOBAL nearfield::u64* places,
+                             NEARFIELD_GLOBAL nearfield::u32* wrong) {
   using namespace nearfield::device;
   const nearfield::u32 begin = pieces[3 * block_x()];
   const nearfield::u32 end = begin + pieces[3 * block_x() + 1];

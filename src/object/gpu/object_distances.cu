@@ -107,9 +107,9 @@ NEARFIELD_KERNEL number_distances(
     NEARFIELD_GLOBAL const nearfield::u32* requests, NEARFIELD_GLOBAL const double* most,
     nearfield::u32 first_request, NEARFIELD_GLOBAL const double* queries,
     NEARFIELD_GLOBAL const nearfield::u32* query_ends, NEARFIELD_GLOBAL const double* vectors,
-    NEARFIELD_GLOBAL const nearfield::u32* ends, nearfield::u32 first_row,
-    nearfield::u32 row_count, nearfield::u32 power, NEARFIELD_GLOBAL nearfield::u32* count,
-    nearfield::u32 room, NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL double* keys) {
+    NEARFIELD_GLOBAL const nearfield::u32* ends, nearfield::u32 first_row, nearfield::u32 row_count,
+    nearfield::u32 power, NEARFIELD_GLOBAL nearfield::u32* count, nearfield::u32 room,
+    NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL double* keys) {
   using namespace nearfield::device;
   using nearfield::u32;
   const ListedRows listed = listed_rows(rows, starts, requests, most, first_request);
@@ -123,8 +123,8 @@ NEARFIELD_KERNEL number_distances(
     if (row >= row_count) continue;
     double distance = -1;
     if (ends[row + 1] - ends[row] == bytes) {
-      distance = lp_distance(query, vectors + ends[row] / sizeof(double), bytes / sizeof(double),
-                             power);
+      distance =
+          lp_distance(query, vectors + ends[row] / sizeof(double), bytes / sizeof(double), power);
     }
     found.take(listed, rows[i], distance);
   }

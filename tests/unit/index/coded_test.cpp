@@ -248,7 +248,7 @@ TEST(Coded, ManyQueriesAreRerankedInBatches) {
   watched.progress = [&](const Progress& progress) { reports.push_back(progress); };
   // 64 MB are 740 queries, each of 90 KB.
   const Neighbors found = index.search(queries, {.k = 10}, watched);
-  expect_the_same(found, knn(queries, rows, {.k = 10}));
+  expect_same_answers(found, knn(queries, rows, {.k = 10}));
   EXPECT_FALSE(found.exact);
   EXPECT_EQ(found.stats.pairs_considered, 900 * 2 * kRows);
   ASSERT_FALSE(reports.empty());
@@ -256,7 +256,7 @@ TEST(Coded, ManyQueriesAreRerankedInBatches) {
   EXPECT_EQ(reports.back().total, 900 * 2 * kRows);
   EXPECT_TRUE(std::ranges::is_sorted(reports, {}, &Progress::done));
   // And of a limit a quarter.
-  expect_the_same(index.search(queries, {.k = 10}, {.memory_limit = 16 << 20}), found);
+  expect_same_answers(index.search(queries, {.k = 10}, {.memory_limit = 16 << 20}), found);
 }
 
 TEST(Coded, FindsWhatIsWithinARadius) {

@@ -122,10 +122,9 @@ NEARFIELD_KERNEL sum_counts(NEARFIELD_GLOBAL nearfield::u32* counts, nearfield::
 NEARFIELD_KERNEL list_rows(
     NEARFIELD_GLOBAL const nearfield::u32* blocks, nearfield::u32 words, nearfield::u32 slots,
     nearfield::u32 numbered, NEARFIELD_GLOBAL const nearfield::u64* row_letters,
-    nearfield::u32 has_letters, nearfield::u32 rows,
-    NEARFIELD_GLOBAL const nearfield::u16* reaches, NEARFIELD_GLOBAL const nearfield::u64* letters,
-    NEARFIELD_GLOBAL const nearfield::u32* requests, nearfield::u32 chunks,
-    nearfield::u32 first_chunk, NEARFIELD_GLOBAL const nearfield::u32* sums,
+    nearfield::u32 has_letters, nearfield::u32 rows, NEARFIELD_GLOBAL const nearfield::u16* reaches,
+    NEARFIELD_GLOBAL const nearfield::u64* letters, NEARFIELD_GLOBAL const nearfield::u32* requests,
+    nearfield::u32 chunks, nearfield::u32 first_chunk, NEARFIELD_GLOBAL const nearfield::u32* sums,
     NEARFIELD_GLOBAL const nearfield::u32* starts, nearfield::u32 first_request,
     nearfield::u32 first_row, NEARFIELD_GLOBAL nearfield::u32* listed,
     NEARFIELD_GLOBAL nearfield::u8* listed_levels) {
@@ -147,7 +146,8 @@ NEARFIELD_KERNEL list_rows(
   }
   const u32 own = sum_before(ones(asked), before);
   const u64 of_request = static_cast<u64>(number) * chunks;
-  u32 at = starts[number] - starts[first_request] + sums[of_request + first_chunk + block_x()] + own;
+  u32 at =
+      starts[number] - starts[first_request] + sums[of_request + first_chunk + block_x()] + own;
   for (u32 i = 0; i < kRowsOfAWord; ++i) {
     if ((asked >> i & 1) == 0) continue;
     listed[at] = first_row + word * kRowsOfAWord + i;
