@@ -8,7 +8,7 @@
 namespace nearfield::cli {
 namespace {
 
-void take_off_limit(Context& context, std::int64_t bytes, const std::string& path) {
+void take_rows_off_limit(Context& context, std::int64_t bytes, const std::string& path) {
   if (!context.memory_limit) return;
   if (bytes > *context.memory_limit) {
     throw Error(ErrorCode::memory_limit,
@@ -27,7 +27,8 @@ LoadedRows::LoadedRows(const std::string& path, const FileOptions& options, Cont
     view_ = *mapped;
     return;
   }
-  take_off_limit(context, source_->rows() * row_bytes(source_->dtype(), source_->cols()), path);
+  take_rows_off_limit(context, source_->rows() * row_bytes(source_->dtype(), source_->cols()),
+                      path);
   copy_ = Matrix(source_->dtype(), source_->rows(), source_->cols());
   source_->read(0, source_->rows(), copy_, 0);
   view_ = copy_.view();
