@@ -160,7 +160,7 @@ StageSeconds time_iteration(const SiftSet& set, int bits, bool sorted, std::uint
     const LshPlaces places(set.queries, *run, 1, kDistance, isa_of(context), threads, monitor);
     all.hash_queries += places.hashing_seconds();
     all.lookup += places.lookup_seconds();
-    const LshFinder finder(run, 1, kDistance);
+    const LshFinder finder(run, 1, kDistance, /*stays=*/false);
     Neighbors found;
     const double search = seconds_of([&] {
       found = knn(MatrixRows(set.queries), MatrixRows(set.base), {.k = 2, .metric = kDistance},
