@@ -285,8 +285,17 @@ LshStay lsh_stay(std::span<const LshRun* const> runs, std::int64_t probes, std::
   LshStay stay{.left = limit_of(opened, context)};
   for (const LshRun* const run : runs) {
     std::int64_t bytes = run->rows.size() * row_bytes;
-    if (!has_lists(*run)) bytes += DeviceBuckets::bytes(buckets_of(*run)) + direction_bytes(*run);
-    if (bytes + beside > stay.left) continue;
+    std::optional<std::int64_t> marks = 0;
+    if (has_lists(*run)) {
+      marks = bytes_to_mark(*run);
+    } else {
+      bytes += DeviceBuckets::bytes(buckets_of(*run)) + direction_bytes(*run);
+    }
+    if (!marks || bytes + std::max(beside, *marks) > stay.left) {
+      run->copies.forget(&opened.device);  // of a search that had more room
+      continue;
+    }
+    beside = std::max(beside, *marks);
     stay.runs.push_back(run);
     stay.left -= bytes;
   }

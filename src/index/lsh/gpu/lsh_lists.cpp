@@ -25,12 +25,13 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kListedQueries = 64;         // of a block
-constexpr std::int64_t kMostListedPairs = 1 << 18;  // found of it at a time
-constexpr std::int64_t kMostSentRows = 1 << 20;     // of lists, at a time
-constexpr std::int64_t kMostSentPieces = 1 << 16;   // likewise
-constexpr std::size_t kRowsOfAPiece = 1 << 12;      // which a block of threads lists
-constexpr std::int64_t kRowsOfAWord = 64;           // pieces of the base are whole words
+constexpr std::int64_t kListedQueries = 64;              // of a block
+constexpr std::int64_t kMostListedPairs = 1 << 18;       // found of it at a time
+constexpr std::int64_t kMostSentRows = 1 << 20;          // of lists, at a time
+constexpr std::int64_t kMostSentPieces = 1 << 16;        // likewise
+constexpr std::size_t kRowsOfAPiece = 1 << 12;           // which a block of threads lists
+constexpr std::int64_t kRowsOfAWord = 64;                // pieces of the base are whole words
+constexpr std::int64_t kMarkBytes = kListedQueries / 8;  // of a row: a bit for each query
 constexpr std::int64_t kMostRowsAtOnce = 1 << 25;  // 64 queries with them are fewer than 2^32 pairs
 
 // Half of the bytes of a device are for rows, and a bit for each of them and each query; an eighth
@@ -174,6 +175,7 @@ class LshListsSearch final : public LshPairFinder {
       return true;
     } catch (const gpu::OutOfMemory&) {
       stays_ = false;
+      marks_.reset();  // fewer rows need less, and may lack just that
       return false;
     }
   }
@@ -311,6 +313,12 @@ class LshListsFilterMaker final : public FilterMaker {
 
 }  // namespace
 
+std::optional<std::int64_t> bytes_to_mark(const LshRun& run) {
+  const std::int64_t rows = round_up(run.rows.size(), kRowsOfAWord);
+  if (rows > kMostRowsAtOnce) return {};
+  return 2 * kMarkBytes * rows;  // half of a device is for them
+}
+
 void add_lsh_lists_to(SearchShape& shape, const LshLists& lists) {
   const gpu::Opened opened = gpu::open_device(lists.context.device);
   const std::int64_t limit = limit_of_lists(lists);
@@ -318,10 +326,10 @@ void add_lsh_lists_to(SearchShape& shape, const LshLists& lists) {
   const std::int64_t of_a_query = copied_row_bytes(DType::f64, shape.cols);
   // A bit for each query; and the row, if it does not stay.
   const std::int64_t came = lists.stays ? 0 : round_up(shape.base_row_bytes, std::int64_t{8});
-  const std::int64_t of_a_row = kListedQueries / 8 + came;
+  const std::int64_t of_a_row = kMarkBytes + came;
   const std::int64_t queries = std::min(limit / 8, largest) / of_a_query;
   const std::int64_t fit =
-      std::min({limit / 2 / of_a_row, largest / std::max<std::int64_t>(came, 8), kMostRowsAtOnce});
+      std::min({limit / 2 / of_a_row, largest / std::max(came, kMarkBytes), kMostRowsAtOnce});
   const std::int64_t rows =
       std::min(fit, round_up(lists.run.rows.size(), kRowsOfAWord)) / kRowsOfAWord * kRowsOfAWord;
   const ListsRoom room = room_for_lists(limit);
