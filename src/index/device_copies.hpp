@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <typeindex>
 #include <vector>
 
 namespace nearfield {
@@ -10,21 +11,30 @@ namespace nearfield {
 // Made by the first search on a device, for those that follow; gone with what has it.
 class DeviceCopies {
  public:
-  // That of the device, or what `make` gives: of null nothing is kept.
+  // That of the device and this type, or what `make` gives: of null nothing is kept.
   template <class Copy, class Make>
   std::shared_ptr<const Copy> of(const void* device, const Make& make) const {
     const std::lock_guard lock(mutex_);
     for (const Held& held : held_) {
-      if (held.device == device) return std::static_pointer_cast<const Copy>(held.copy);
+      if (held.device == device && held.type == typeid(Copy)) {
+        return std::static_pointer_cast<const Copy>(held.copy);
+      }
     }
     std::shared_ptr<const Copy> made = make();
-    if (made != nullptr) held_.push_back({device, made});
+    if (made != nullptr) held_.push_back({device, typeid(Copy), made});
     return made;
+  }
+
+  // Of any type: gone when the last search that uses them ends.
+  void forget(const void* device) const {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(held_, [&](const Held& held) { return held.device == device; });
   }
 
  private:
   struct Held {
     const void* device;
+    std::type_index type;
     std::shared_ptr<const void> copy;
   };
 

@@ -3,11 +3,9 @@
 // The plan of a search says what was estimated. All of them are exact, unless a recall is asked
 // for: see scoring_auto.hpp.
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
-#include "core/tasks.hpp"
 #include "filter/bits/bit_thresholds.hpp"
 #include "index/auto/auto_estimate.hpp"
 #include "index/auto/scoring_auto.hpp"
@@ -57,7 +55,7 @@ class ExactAuto final : public Family {
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     Neighbors found = fitting_->search(queries, parts, k, context);
-    if (has_lookups_) explain(parts, queries.rows(), {}, context, found.stats.plan);
+    if (has_lookups_) estimate_exact(parts, queries.rows(), {}).explain(found.stats.plan);
     return found;
   }
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
@@ -66,18 +64,12 @@ class ExactAuto final : public Family {
     if (has_lookups_) {
       const std::int64_t bits =
           most_differing(Radius(Metric::hamming, radius).largest_key(), queries.cols());
-      explain(parts, queries.rows(), bits, context, found.stats.plan);
+      estimate_exact(parts, queries.rows(), bits).explain(found.stats.plan);
     }
     return found;
   }
 
  private:
-  // bits: none where it is not known how far the k nearest are.
-  static void explain(std::span<const AskedPart> parts, std::int64_t queries,
-                      std::optional<std::int64_t> bits, const Context& context, Plan& plan) {
-    estimate_exact(parts, queries, bits, resolve_threads(context.threads)).explain(plan);
-  }
-
   bool has_lookups_;
   std::unique_ptr<Family> fitting_;
 };

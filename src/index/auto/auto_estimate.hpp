@@ -13,9 +13,10 @@
 namespace nearfield {
 
 // What a query that asks for rows which differ in so many bits is estimated to take, of rows that
-// have tables: in nanoseconds, with the threads that it keeps busy.
+// have tables: in nanoseconds of a thread.
 struct AutoEstimate {
   std::int64_t rows = 0;
+  std::int64_t queries = 0;               // of which it is one
   std::optional<std::int64_t> bits = {};  // none: what the k nearest differ in decides
   double lookups = 0;                     // at least, without bits
   double scan = 0;
@@ -30,10 +31,9 @@ struct AutoEstimate {
 
 // By lookups and scans. parts: with the tables of mih.
 AutoEstimate estimate_exact(std::span<const AskedPart> parts, std::int64_t queries,
-                            std::optional<std::int64_t> bits, int threads);
+                            std::optional<std::int64_t> bits);
 
 // Adds what scores take, where all these rows have their tables, too.
-void add_scores(const EwhDivision& division, MatrixView queries, int threads,
-                AutoEstimate& estimate);
+void add_scores(const EwhDivision& division, std::int64_t cols, AutoEstimate& estimate);
 
 }  // namespace nearfield

@@ -9,18 +9,23 @@
 
 #include "core/fail.hpp"
 #include "core/float_environment.hpp"
-#include "core/tasks.hpp"
 #include "filter/bits/bit_thresholds.hpp"
 #include "index/auto/auto_estimate.hpp"
 #include "index/auto/auto_tables.hpp"
 #include "index/ewh/ewh_parameters.hpp"
 #include "index/mih/mih_questions.hpp"
 #include "index/stages.hpp"
+#include "search/neighbor_results.hpp"
 #include "search/radius.hpp"
 #include "search/tiled_rows.hpp"
 
 namespace nearfield {
 namespace {
+
+// Whether rows may be missed hangs on the estimates, and an answer may not hang on the threads of a
+// search nor on what its queries are sent with: all are judged as one of so many, of one thread. A
+// scan shares its reading among as many (mih_tuning.hpp).
+constexpr std::int64_t kJudgedQueries = 8;
 
 // Of the family that scores. Its tables are made for the recall that is asked for.
 IndexSpec scoring_spec(IndexSpec spec) {
@@ -94,19 +99,6 @@ double expected_of_query(const Neighbors& found, std::int64_t query, std::int64_
     expected += division.chance(cols, static_cast<std::int64_t>(key));
   }
   return found.k > 0 ? expected / static_cast<double>(found.k) : 1;
-}
-
-void put_query(const Neighbors& from, std::int64_t row, std::int64_t query, Neighbors& to) {
-  const std::int64_t slot = query * to.k;
-  std::ranges::copy(from.ids_of(row), to.ids.begin() + slot);
-  std::ranges::copy(from.keys_of(row), to.keys.begin() + slot);
-  std::ranges::copy(from.distances_of(row), to.distances.begin() + slot);
-  to.counts[static_cast<std::size_t>(query)] = from.counts[static_cast<std::size_t>(row)];
-}
-
-std::int64_t bytes_of_found(const Neighbors& found) {
-  constexpr std::int64_t kFound = 2 * sizeof(std::int64_t) + sizeof(float);
-  return found.queries * (found.k * kFound + static_cast<std::int64_t>(sizeof(std::int64_t)));
 }
 
 class AutoToWrite final : public FamilyTensors {
@@ -201,10 +193,9 @@ Neighbors ScoringAuto::search(MatrixView queries, std::span<const AskedPart> par
     return exact_->search(queries, by_way.exact(), k, own);
   }
   const DefaultFloats floats;
-  const int threads = resolve_threads(context.threads);
-  AutoEstimate estimate = estimate_exact(by_way.exact(), queries.rows(), parameters_.near, threads);
+  AutoEstimate estimate = estimate_exact(by_way.exact(), kJudgedQueries, parameters_.near);
   const EwhDivision division(by_way.scored());
-  add_scores(division, queries, threads, estimate);
+  add_scores(division, queries.cols(), estimate);
   const bool pays = estimate.scores && k > 0 && k < division.scored_rows &&
                     *estimate.scores < std::min(estimate.lookups, kSpentInVain * estimate.scan);
   Neighbors found;
@@ -233,15 +224,13 @@ void ScoringAuto::complete(MatrixView queries, PartsByWay& by_way, const EwhDivi
   }
   if (left.empty()) return;
   const Matrix rows = read_all(PickedRows(MatrixRows(queries), left));
-  const std::int64_t held = bytes_of_found(found) + std::ssize(left) * rows.stride_bytes();
+  const std::int64_t held =
+      result_bytes(found.queries, found.k) + std::ssize(left) * rows.stride_bytes();
   const Neighbors scanned =
       flat_->search(rows, by_way.exact(), found.k, with_less_memory(context, held));
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    put_query(scanned, static_cast<std::int64_t>(i), left[i], found);
-  }
+  put_results(left, scanned, found);
   found.exact = std::ssize(left) == queries.rows();
   found.stats.pairs_considered += scanned.stats.pairs_considered;
-  found.stats.pairs_verified += scanned.stats.pairs_verified;
   found.stats.seconds += scanned.stats.seconds;
   Plan& plan = found.stats.plan;
   if (found.exact) plan = scanned.stats.plan;
@@ -261,9 +250,8 @@ Ranges ScoringAuto::within(MatrixView queries, std::span<const AskedPart> parts,
   const std::int64_t bits =
       most_differing(Radius(Metric::hamming, radius).largest_key(), queries.cols());
   if (bits < 0) return exact_->within(queries, by_way.exact(), radius, own);
-  const int threads = resolve_threads(context.threads);
-  AutoEstimate estimate = estimate_exact(by_way.exact(), queries.rows(), bits, threads);
-  add_scores(EwhDivision(by_way.scored()), queries, threads, estimate);
+  AutoEstimate estimate = estimate_exact(by_way.exact(), kJudgedQueries, bits);
+  add_scores(EwhDivision(by_way.scored()), queries.cols(), estimate);
   const bool pays =
       estimate.scores && estimate.recall >= parameters_.recall && *estimate.scores < estimate.exact;
   Ranges found = pays ? scored_->within(queries, by_way.scored(), radius, own)

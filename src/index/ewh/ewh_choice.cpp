@@ -209,6 +209,7 @@ EwhMost most_of_ewh(std::int64_t rows, std::int64_t cols, const EwhParameters& p
 }
 
 double ewh_cost(const EwhShape& shape, MatrixView rows) {
+  if (rows.rows() == 0) return 0;
   const DefaultFloats floats;
   return cost_among(shape, rows.rows(), rows.cols(), quantiles_of(sampled_distances(rows)));
 }

@@ -1,9 +1,5 @@
 #include "index/ewh/ewh_division.hpp"
 
-#include <algorithm>
-
-#include "core/checked.hpp"
-
 namespace nearfield {
 
 EwhDivision::EwhDivision(std::span<const AskedPart> parts) {
@@ -32,15 +28,6 @@ double EwhDivision::cost() const {
   double cost = 0;
   for (const AskedEwhRun& asked : runs) cost += asked.rows.run->cost(asked.rows.rows);
   return cost;
-}
-
-int EwhDivision::threads_for(std::int64_t queries, int threads) const {
-  const std::int64_t groups = divide_up(queries, kEwhGroupQueries);
-  std::int64_t pieces = 0;
-  for (const AskedEwhRun& asked : runs) {
-    pieces += std::max<std::int64_t>(asked.rows.run->rows.size() / kLeastEwhPiece, 1);
-  }
-  return static_cast<int>(std::clamp<std::int64_t>(groups * pieces, 1, threads));
 }
 
 void EwhDivision::add_run(const AskedPart& part, const EwhRun& run) {

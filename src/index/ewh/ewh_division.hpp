@@ -34,8 +34,6 @@ struct EwhDivision {
   double chance(std::int64_t cols, std::int64_t differing) const;
   // What scoring a query is estimated to take of a thread, in nanoseconds.
   double cost() const;
-  // Of so many threads, those that so many queries keep busy.
-  int threads_for(std::int64_t queries, int threads) const;
 
  private:
   void add_run(const AskedPart& part, const EwhRun& run);

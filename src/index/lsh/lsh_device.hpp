@@ -23,7 +23,8 @@ namespace nearfield {
 // device.
 
 // Those of some runs that stay, one after the other as long as there is room for a search beside
-// them, and what they leave of the limit, or of the device.
+// them, and what they leave of the limit, or of the device. What the device holds of the others, of
+// a search that had more room, is let go.
 struct LshStay {
   std::vector<const LshRun*> runs = {};
   std::int64_t left = 0;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/checked.hpp"
-
 namespace nearfield {
 namespace {
 
@@ -39,10 +37,8 @@ AskedPart AskedRun::to_scan() const {
 }
 
 LookupEstimate estimate_lookups(std::span<const AskedPart> parts, std::int64_t queries,
-                                std::int64_t bits, int threads) {
+                                std::int64_t bits) {
   LookupEstimate estimate;
-  const auto busy = static_cast<double>(
-      std::clamp<std::int64_t>(divide_up(queries, kMihTaskQueries), 1, threads));
   for (const AskedPart& part : parts) {
     const MatrixView rows = part.view.rows();
     for (const auto& run : runs_of(part)) {
@@ -50,9 +46,9 @@ LookupEstimate estimate_lookups(std::span<const AskedPart> parts, std::int64_t q
       const double scanned =
           scan_cost(run->rows.size(), row_bytes(rows.dtype(), rows.cols()), queries);
       estimate.rows += run->rows.size();
-      estimate.lookups += looked_up / busy;
-      estimate.scan += scanned / threads;
-      estimate.divided += looked_up > scanned ? scanned / threads : looked_up / busy;
+      estimate.lookups += looked_up;
+      estimate.scan += scanned;
+      estimate.divided += std::min(looked_up, scanned);
     }
   }
   return estimate;

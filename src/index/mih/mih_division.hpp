@@ -35,7 +35,8 @@ Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int
 // Looked up by one thread, one after the other.
 inline constexpr std::int64_t kMihTaskQueries = 8;
 
-// Of rows that have tables: how long it takes to look a query up, and to scan, in nanoseconds.
+// Of rows that have tables: what it takes of a thread to look a query up, and to scan, in
+// nanoseconds.
 struct LookupEstimate {
   std::int64_t rows = 0;
   double lookups = 0;
@@ -43,9 +44,8 @@ struct LookupEstimate {
   double divided = 0;  // as divide() has it, each run by one of both
 };
 
-// Of a query that asks for rows that differ in so many bits, one of `queries`. A scan keeps all
-// threads busy, lookups of few queries do not.
+// Of a query that asks for rows that differ in so many bits, one of `queries`.
 LookupEstimate estimate_lookups(std::span<const AskedPart> parts, std::int64_t queries,
-                                std::int64_t bits, int threads);
+                                std::int64_t bits);
 
 }  // namespace nearfield

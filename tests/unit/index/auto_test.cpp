@@ -224,6 +224,68 @@ TEST(AutoIndex, IsExactWhereThatTakesLess) {
   EXPECT_TRUE(says(nearest.stats, "multi-index hashing"));
 }
 
+// Estimates lie close to each other, where threads or the number of queries could turn the choice:
+// a scan of 20,000 codes is taken to cost 20.6 us of a thread for one of 8 queries, 110.9 for one
+// alone and 18.3 for one of 110.
+class OneCostOfScores {
+ public:
+  explicit OneCostOfScores(double nanoseconds) {
+    mih_tuning().lookup = 1e9;
+    EwhTuning& scores = ewh_tuning();
+    scores.query = nanoseconds;
+    scores.lookup = scores.touch = scores.score = scores.verify = 0;
+  }
+  ~OneCostOfScores() {
+    ewh_tuning() = {};
+    mih_tuning() = {};
+  }
+  OneCostOfScores(const OneCostOfScores&) = delete;
+  OneCostOfScores& operator=(const OneCostOfScores&) = delete;
+};
+
+struct JudgedCost {
+  double scores;  // nanoseconds
+  bool nearest;   // whether they pay for the k nearest: less than a quarter of a scan
+  bool within;
+};
+
+TEST(AutoIndex, TheChoiceHangsOnNeitherThreadsNorTheBatch) {
+  const Matrix rows = random_codes(20'000, 1);
+  const Matrix queries = near_and_far_queries(rows, 10);
+  for (const auto& [cost, nearest, within] : {JudgedCost{4'800, true, true},
+                                              {10'000, false, true},
+                                              {19'000, false, true},
+                                              {30'000, false, false}}) {
+    const Index index = index_of(kScoring, rows);  // which remembers what it estimates
+    const OneCostOfScores tuning(cost);
+    const Ranges all = index.within(queries, {.radius = 20});
+    const Neighbors best = index.search(queries, {.k = 1});
+    EXPECT_EQ(all.exact, !within) << cost;
+    EXPECT_EQ(best.exact, !nearest) << cost;
+    for (const int threads : {1, 3, 8}) {
+      Context context;
+      context.threads = threads;
+      for (const std::int64_t batch : {1, 8, 110}) {
+        SCOPED_TRACE(std::to_string(cost) + " ns, threads " + std::to_string(threads) +
+                     ", queries " + std::to_string(batch));
+        std::vector<std::int64_t> ids;
+        std::vector<std::int64_t> nearest_ids;
+        for (std::int64_t first = 0; first < queries.rows(); first += batch) {
+          const MatrixView some =
+              queries.view().slice(first, std::min(batch, queries.rows() - first));
+          const Ranges near = index.within(some, {.radius = 20}, context);
+          EXPECT_EQ(near.exact, !within);
+          ids.insert(ids.end(), near.ids.begin(), near.ids.end());
+          const Neighbors found = index.search(some, {.k = 1}, context);
+          nearest_ids.insert(nearest_ids.end(), found.ids.begin(), found.ids.end());
+        }
+        EXPECT_EQ(ids, all.ids);
+        EXPECT_EQ(nearest_ids, best.ids);
+      }
+    }
+  }
+}
+
 TEST(AutoIndex, ScoresLeaveOutWhatMayNotBeFound) {
   const Matrix rows = random_codes(5'000, 1);
   Index scoring = index_of(kScoring, rows);

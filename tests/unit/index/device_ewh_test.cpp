@@ -1,6 +1,7 @@
 // Error-weighted hashing on the device that NEARFIELD_TEST_DEVICE names: the answers of the CPU.
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,11 @@
 #include <gtest/gtest.h>
 #include <nearfield/index.hpp>
 
+#include "core/monitor.hpp"
+#include "device/gpu/open.hpp"
+#include "index/ewh/ewh_parameters.hpp"
+#include "index/ewh/ewh_tables.hpp"
+#include "index/ewh/gpu/ewh_device.hpp"
 #include "tests/unit/expect_error.hpp"
 #include "tests/unit/index/bit_codes.hpp"
 #include "tests/unit/index/small_parts.hpp"
@@ -147,6 +153,28 @@ TEST_F(DeviceEwhTest, ATableThatIsWrongIsNoticed) {
     expect_error([&] { opened.search(rows, {.k = 1}, context); }, ErrorCode::corrupt_file,
                  {"among the 3008", "build the index again"});
   }
+}
+
+TEST_F(DeviceEwhTest, CopiesThatDoNotFitALowerLimitAreLetGo) {
+  const Matrix rows = near_codes(3'008, 64, 6);
+  const Context context = on_device();
+  Context limited = on_device();
+  limited.device_memory_limit = 50'000;
+  const Monitor monitor(context, 1);
+  const auto tables = make_ewh_tables(rows, nullptr, parse_ewh(bits_spec("ewh", 64)), 1, monitor);
+  const EwhRun& run = *tables->runs().front();
+  const void* const device = &gpu::open_device(device_).device;
+  int made = 0;
+  const auto hold = [&] {
+    run.copies.of<int>(device, [&] { return std::make_shared<const int>(++made); });
+  };
+  hold();
+  hold();
+  EXPECT_EQ(made, 1);
+  const MatrixView of_run = rows.view().slice(run.rows.begin, run.rows.size());
+  EwhDevice(limited, device_, 64).find({}, {&run, of_run, {}}, {0, 0}, monitor);
+  hold();
+  EXPECT_EQ(made, 2);
 }
 
 TEST_F(DeviceEwhTest, OtherFamiliesDoNotRunThere) {

@@ -1,6 +1,8 @@
 // Locality-sensitive hashing on a device: the answers of the CPU, to the bit.
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -8,6 +10,11 @@
 #include <gtest/gtest.h>
 #include <nearfield/index.hpp>
 
+#include "core/monitor.hpp"
+#include "device/gpu/open.hpp"
+#include "index/device_copies.hpp"
+#include "index/lsh/lsh_device.hpp"
+#include "index/lsh/lsh_tables.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
 #include "tests/unit/index/same_answers.hpp"
@@ -105,6 +112,85 @@ TEST(DeviceLsh, WhatIsLargerThanTheDeviceComesInPieces) {
       expect_as_on_cpu(crowded, queries, {}, with_limit(limit));
     }
   }
+}
+
+// Runs of a million rows and two, as far as one can see from outside: their tables are of few.
+struct LongRuns {
+  explicit LongRuns(bool sorted) {
+    const LshParameters parameters{.tables = 1, .probes = kProbes, .sorted = sorted};
+    const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::f32, 4'096, kCols, 8});
+    const Context context;
+    const Monitor monitor(context, 1);
+    few = make_lsh_tables(rows, Metric::sqeuclidean, nullptr, parameters, 1, monitor);
+    first.rows = {0, 1'000'000};
+    second.rows = {1'000'000, 3'000'000};
+    for (LshRun* const run : {&first, &second}) {
+      run->functions = few->runs().front()->functions;
+      run->tables = few->runs().front()->tables;
+    }
+  }
+  LshStay stay(const Context& context) const { return lsh_stay(runs, kProbes, kRowBytes, context); }
+
+  static constexpr std::int64_t kProbes = 6;
+  static constexpr std::int64_t kCols = 2;
+  static constexpr std::int64_t kRowBytes = 8;
+  std::shared_ptr<const LshTables> few;
+  LshRun first;
+  LshRun second;
+  std::vector<const LshRun*> runs{&first, &second};
+};
+
+// Or else they would be counted, and come piece by piece all the same.
+TEST(DeviceLsh, SortedRunsStayOnlyWhereAllTheirRowsAreMarkedAtOnce) {
+  const LongRuns sorted(true);
+  std::size_t most = 0;
+  std::size_t least = sorted.runs.size();
+  for (std::int64_t limit = 1'000'000; limit < 200'000'000; limit += limit / 40) {
+    const LshStay stay = sorted.stay(with_limit(limit));
+    most = std::max(most, stay.runs.size());
+    least = std::min(least, stay.runs.size());
+    for (const LshRun* const run : stay.runs) {
+      const Context left = with_limit(stay.left);
+      SearchShape shape;
+      shape.cols = LongRuns::kCols;
+      shape.base_row_bytes = LongRuns::kRowBytes;
+      LshDevice(*run, LongRuns::kProbes, true, left).add_to(shape);
+      EXPECT_GE(shape.most_chunk, run->rows.size()) << limit;
+    }
+  }
+  EXPECT_EQ(least, 0u);
+  EXPECT_EQ(most, 2u);
+}
+
+TEST(DeviceLsh, CopiesThatDoNotFitALowerLimitAreLetGo) {
+  for (const bool sorted : {false, true}) {
+    const LongRuns lsh(sorted);
+    const void* const device = &gpu::open_device(on_lsh_device().device).device;
+    int made = 0;
+    const auto hold = [&] {
+      for (const LshRun* const run : lsh.runs) {
+        run->copies.of<int>(device, [&] { return std::make_shared<const int>(++made); });
+      }
+    };
+    hold();
+    EXPECT_EQ(lsh.stay(on_lsh_device()).runs.size(), lsh.runs.size());
+    hold();
+    EXPECT_EQ(made, std::ssize(lsh.runs));
+    EXPECT_TRUE(lsh.stay(with_limit(20'000)).runs.empty());
+    hold();
+    EXPECT_EQ(made, 2 * std::ssize(lsh.runs));
+  }
+}
+
+// Of one run there may be several kinds.
+TEST(DeviceLsh, CopiesAreKnownByTheirType) {
+  const DeviceCopies copies;
+  const int device = 0;
+  EXPECT_EQ(*copies.of<int>(&device, [] { return std::make_shared<const int>(3); }), 3);
+  EXPECT_EQ(*copies.of<double>(&device, [] { return std::make_shared<const double>(0.5); }), 0.5);
+  EXPECT_EQ(*copies.of<int>(&device, [] { return std::make_shared<const int>(4); }), 3);
+  copies.forget(&device);
+  EXPECT_EQ(*copies.of<int>(&device, [] { return std::make_shared<const int>(5); }), 5);
 }
 
 TEST(DeviceLsh, WhatIsNotFiniteIsNeverFound) {

@@ -174,6 +174,12 @@ TEST(EwhChoice, TheThresholdIsTheLargestThatFindsEnough) {
 }
 
 // Near rows that were planted are found as often as the plan expects, or more.
+TEST(EwhChoice, NoRowsCostNothing) {
+  const EwhShape shape{.tables = 2, .bits = 4, .weights = {1}};
+  EXPECT_EQ(ewh_cost(shape, Matrix(DType::bits, 0, 64)), 0);
+  EXPECT_GT(ewh_cost(shape, Matrix(DType::bits, 3, 64)), 0);
+}
+
 TEST(EwhChoice, PlantedRowsAreFound) {
   constexpr std::int64_t kQueries = 400;
   Matrix rows = near_codes(16'384, 256, 10);

@@ -116,7 +116,10 @@ std::shared_ptr<const EwhDevice::Rows> EwhDevice::copy_of(const EwhRows& in) {
   // With room to find all rows.
   const std::int64_t taken = kept + bytes_of_batch(run, kBatchQueries + 1, rows) +
                              std::max(kFirstFound, rows) * PairList::kPairBytes;
-  if (taken > room_ || rows > most_addressed(run)) return nullptr;
+  if (taken > room_ || rows > most_addressed(run)) {
+    run.copies.forget(&device_);  // of a search that had more room
+    return nullptr;
+  }
   const auto copy = run.copies.of<Rows>(&device_, [&] { return make_copy(in); });
   if (copy == nullptr) {
     room_ /= 2;

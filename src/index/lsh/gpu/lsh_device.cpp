@@ -22,10 +22,7 @@
 namespace nearfield {
 namespace {
 
-// Of a block. More would not fill a device better: a bucket of a query is a block of threads.
-constexpr std::int64_t kBlockQueries = 64;
-constexpr std::int64_t kMostPairs = 1 << 18;     // found of a block at a time
-constexpr std::int64_t kProjectedQueries = 256;  // likewise
+constexpr std::int64_t kProjectedQueries = 256;  // at a time
 
 // Of sorted keys: the host looks them up.
 bool has_lists(const LshRun& run) { return run.tables.front().sorted(); }
@@ -52,7 +49,7 @@ struct LshDeviceRows {
 // million rows could exceed.
 std::int64_t block_queries(const LshRun& run) {
   return std::clamp<std::int64_t>(std::numeric_limits<std::uint32_t>::max() / run.rows.size(), 1,
-                                  kBlockQueries);
+                                  kLshBlockQueries);
 }
 std::int64_t block_mark_bytes(const LshRun& run) {
   return block_queries(run) * DeviceBuckets::mark_bytes(run.rows.size());
@@ -61,7 +58,7 @@ std::int64_t block_mark_bytes(const LshRun& run) {
 // Of the device, while a run is searched; and for each query of a batch more, which may be of a
 // wider type than rows.
 std::int64_t searching_bytes(const LshRun& run) {
-  return block_mark_bytes(run) + kMostPairs * PairList::kPairBytes +
+  return block_mark_bytes(run) + kMostLshPairs * PairList::kPairBytes +
          kProjectedQueries * run.functions.directions.rows() *
              static_cast<std::int64_t>(sizeof(double));
 }
@@ -73,10 +70,6 @@ std::int64_t query_bytes(const LshRun& run, std::int64_t probes) {
 std::int64_t direction_bytes(const LshRun& run) {
   const MatrixView directions = run.functions.directions;
   return directions.rows() * copied_row_bytes(directions.dtype(), directions.cols());
-}
-
-std::int64_t limit_of(const gpu::Opened& opened, const Context& context) {
-  return context.device_memory_limit.value_or(opened.device.facts().memory);
 }
 
 // A search's own: a batch of queries, and what is found of some of them.
@@ -102,7 +95,7 @@ class LshDeviceSearch final : public LshPairFinder {
         const gpu::WaitAtEnd wait(*queue_);
         return std::make_shared<const LshDeviceRows>(device_, *queue_, run_, rows);
       });
-      list_.emplace(device_, kMostPairs);
+      list_.emplace(device_, kMostLshPairs);
       marks_ = device_.allocate(block_mark_bytes(run_));
       wrong_ = device_.allocate(sizeof(std::uint32_t));
     } catch (const gpu::OutOfMemory& refused) {
@@ -124,24 +117,6 @@ class LshDeviceSearch final : public LshPairFinder {
         device_.allocate(static_cast<std::int64_t>(buckets.size() * sizeof(std::uint32_t)));
     queue_->write(*query_buckets_, buckets.data());
     queue_->wait();
-  }
-
-  bool is_finite(std::int64_t query) const override {
-    return finite_[static_cast<std::size_t>(query)];
-  }
-
-  std::int64_t find(Range queries, Range rows, std::vector<std::uint64_t>& places,
-                    std::vector<double>& keys) override {
-    for (;;) {
-      const std::uint32_t listed = list(queries, rows);
-      if (listed <= list_->most) {
-        make_room(places, listed);
-        make_room(keys, listed);
-        if (listed > 0) read_keyed(queries, rows, places, keys);
-        return rows.size();
-      }
-      rows.end = rows.begin + rows_that_fit(rows.size(), listed, list_->most);
-    }
   }
 
  private:
@@ -192,8 +167,7 @@ class LshDeviceSearch final : public LshPairFinder {
     return to;
   }
 
-  // How many pairs there are, also without room for them.
-  std::uint32_t list(Range queries, Range rows) const {
+  std::uint32_t list(Range queries, Range rows) override {
     queue_->fill(*wrong_, 0);
     kept_->buckets.short_list(*queue_,
                               {.buckets = *query_buckets_,
@@ -203,30 +177,15 @@ class LshDeviceSearch final : public LshPairFinder {
                                .first_row = rows.begin,
                                .rows = rows.size()},
                               *marks_, *list_, *wrong_);
-    std::uint32_t listed = 0;
-    std::uint32_t wrong = 0;
-    const gpu::WaitAtEnd wait(*queue_);
-    queue_->read(*list_->count, &listed);
-    queue_->read(*wrong_, &wrong);
-    queue_->wait();
-    if (wrong != 0) {
-      fail(ErrorCode::corrupt_file,
-           "buckets hold {} rows that are not among the {} there are: build the index again", wrong,
-           run_.rows.size());
-    }
-    return listed;
+    return read_listed(*queue_, *wrong_, run_.rows.size());
   }
 
-  // What is listed, as much as there is room for.
   void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
-                  std::span<double> keys) const {
+                  std::span<double> keys) override {
     const gpu::WaitAtEnd wait(*queue_);
     keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
                    {kept_->rows, row_type_, rows.begin, rows.size()}, *list_);
-    const auto bytes = static_cast<std::int64_t>(places.size_bytes());
-    queue_->read(*list_->places, places.data(), {1, bytes, bytes, bytes});
-    queue_->read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
-    queue_->wait();
+    read_pairs(*queue_, places, keys);
   }
 
   gpu::Device& device_;
@@ -241,10 +200,8 @@ class LshDeviceSearch final : public LshPairFinder {
   std::shared_ptr<const LshDeviceRows> kept_;
   gpu::ArrayTile queries_{};
   std::unique_ptr<gpu::Buffer> query_buckets_;
-  std::optional<PairList> list_;
   std::unique_ptr<gpu::Buffer> marks_;
   std::unique_ptr<gpu::Buffer> wrong_;
-  std::vector<bool> finite_;  // of the queries
   // The last: what it still has to do reads and writes the others.
   std::unique_ptr<gpu::Queue> queue_;
 };
@@ -280,13 +237,22 @@ LshStay lsh_stay(std::span<const LshRun* const> runs, std::int64_t probes, std::
   const gpu::Opened opened = gpu::open_device(context.device);
   std::int64_t beside = 0;
   for (const LshRun* const run : runs) {
-    beside = std::max(beside, searching_bytes(*run) + kBlockQueries * query_bytes(*run, probes));
+    beside = std::max(beside, searching_bytes(*run) + kLshBlockQueries * query_bytes(*run, probes));
   }
-  LshStay stay{.left = limit_of(opened, context)};
+  LshStay stay{.left = lsh_device_limit(opened.device, context)};
   for (const LshRun* const run : runs) {
     std::int64_t bytes = run->rows.size() * row_bytes;
-    if (!has_lists(*run)) bytes += DeviceBuckets::bytes(buckets_of(*run)) + direction_bytes(*run);
-    if (bytes + beside > stay.left) continue;
+    std::optional<std::int64_t> marks = 0;
+    if (has_lists(*run)) {
+      marks = bytes_to_mark(*run);
+    } else {
+      bytes += DeviceBuckets::bytes(buckets_of(*run)) + direction_bytes(*run);
+    }
+    if (!marks || bytes + std::max(beside, *marks) > stay.left) {
+      run->copies.forget(&opened.device);  // of a search that had more room
+      continue;
+    }
+    beside = std::max(beside, *marks);
     stay.runs.push_back(run);
     stay.left -= bytes;
   }
@@ -307,7 +273,7 @@ void LshDevice::add_to(SearchShape& shape) const {
   }
   const gpu::Opened opened = gpu::open_device(context_.device);
   const std::int64_t rows = run_.rows.size();
-  const std::int64_t limit = limit_of(opened, context_);
+  const std::int64_t limit = lsh_device_limit(opened.device, context_);
   const std::int64_t searching = searching_bytes(run_);
   const std::int64_t query = query_bytes(run_, probes_);
   if (searching + query > limit) {
@@ -320,7 +286,7 @@ void LshDevice::add_to(SearchShape& shape) const {
   shape.tiles = TileShape{.most_queries = block_queries(run_),
                           .most_rows = rows,
                           .most_pairs = block_queries(run_) * rows,
-                          .most_listed = kMostPairs,
+                          .most_listed = kMostLshPairs,
                           .listed_bytes = kFoundHostBytes,
                           .first_rows = rows,
                           .most_row_parts = 1,

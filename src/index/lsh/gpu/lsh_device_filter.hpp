@@ -4,16 +4,38 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <nearfield/context.hpp>
+
+#include "core/fail.hpp"
+#include "core/make_room.hpp"
+#include "device/gpu/gpu.hpp"
+#include "distance/gpu/pair_list.hpp"
 #include "distance/settled_key.hpp"
 #include "filter/filter.hpp"
 #include "filter/filter_maker.hpp"
 #include "filter/gpu/pairs_by_query.hpp"
 
 namespace nearfield {
+
+// Of a block. More would not fill a device better: a bucket of a query is a block of threads.
+inline constexpr std::int64_t kLshBlockQueries = 64;
+inline constexpr std::int64_t kMostLshPairs = 1 << 18;  // found of a block at a time
+
+inline std::int64_t lsh_device_limit(const gpu::Device& device, const Context& context) {
+  return context.device_memory_limit.value_or(device.facts().memory);
+}
+
+// Where they are spread evenly, a tenth less than fit.
+inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t listed, std::int64_t most) {
+  const double fit = 0.9 * static_cast<double>(most) / static_cast<double>(listed);
+  return std::max<std::int64_t>(static_cast<std::int64_t>(fit * static_cast<double>(rows)), 1);
+}
 
 // Who lists the rows of buckets, and makes their keys.
 class LshPairFinder {
@@ -22,16 +44,54 @@ class LshPairFinder {
 
   // Of queries of the batch with the first rows of these: as many as there is room for what is
   // found. Says how many rows these are. places: a pair in 64 bits, both from the first of theirs.
-  virtual std::int64_t find(Range queries, Range rows, std::vector<std::uint64_t>& places,
-                            std::vector<double>& keys) = 0;
-  virtual bool is_finite(std::int64_t query) const = 0;
-};
+  std::int64_t find(Range queries, Range rows, std::vector<std::uint64_t>& places,
+                    std::vector<double>& keys) {
+    for (;;) {
+      const std::uint32_t listed = list(queries, rows);
+      if (listed <= list_->most) {
+        make_room(places, listed);
+        make_room(keys, listed);
+        if (listed > 0) read_keyed(queries, rows, places, keys);
+        return rows.size();
+      }
+      rows.end = rows.begin + rows_that_fit(rows.size(), listed, list_->most);
+    }
+  }
+  bool is_finite(std::int64_t query) const { return finite_[static_cast<std::size_t>(query)]; }
 
-// Where they are spread evenly, a tenth less than fit.
-inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t listed, std::int64_t most) {
-  const double fit = 0.9 * static_cast<double>(most) / static_cast<double>(listed);
-  return std::max<std::int64_t>(static_cast<std::int64_t>(fit * static_cast<double>(rows)), 1);
-}
+ protected:
+  // How many pairs there are, also without room for them.
+  virtual std::uint32_t list(Range queries, Range rows) = 0;
+  // Makes the keys of what is listed, and reads as much as there is room for.
+  virtual void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
+                          std::span<double> keys) = 0;
+
+  // wrong: how much buckets hold that is not among the rows of the run.
+  std::uint32_t read_listed(gpu::Queue& queue, const gpu::Buffer& wrong, std::int64_t rows) const {
+    std::uint32_t listed = 0;
+    std::uint32_t wrong_rows = 0;
+    const gpu::WaitAtEnd wait(queue);
+    queue.read(*list_->count, &listed);
+    queue.read(wrong, &wrong_rows);
+    queue.wait();
+    if (wrong_rows != 0) {
+      fail(ErrorCode::corrupt_file,
+           "buckets hold {} rows that are not among the {} there are: build the index again",
+           wrong_rows, rows);
+    }
+    return listed;
+  }
+  void read_pairs(gpu::Queue& queue, std::span<std::uint64_t> places,
+                  std::span<double> keys) const {
+    const auto bytes = static_cast<std::int64_t>(places.size_bytes());
+    queue.read(*list_->places, places.data(), {1, bytes, bytes, bytes});
+    queue.read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
+    queue.wait();
+  }
+
+  std::optional<PairList> list_;
+  std::vector<bool> finite_;  // of the queries of the batch
+};
 
 // Asked by one thread.
 class LshDeviceFilter final : public Filter {

@@ -10,7 +10,6 @@
 
 #include "core/decode.hpp"
 #include "core/fail.hpp"
-#include "core/make_room.hpp"
 #include "core/tasks.hpp"
 #include "device/gpu/open.hpp"
 #include "distance/gpu/key_step.hpp"
@@ -25,12 +24,11 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kListedQueries = 64;         // of a block
-constexpr std::int64_t kMostListedPairs = 1 << 18;  // found of it at a time
-constexpr std::int64_t kMostSentRows = 1 << 20;     // of lists, at a time
-constexpr std::int64_t kMostSentPieces = 1 << 16;   // likewise
-constexpr std::size_t kRowsOfAPiece = 1 << 12;      // which a block of threads lists
-constexpr std::int64_t kRowsOfAWord = 64;           // pieces of the base are whole words
+constexpr std::int64_t kMostSentRows = 1 << 20;            // of lists, at a time
+constexpr std::int64_t kMostSentPieces = 1 << 16;          // likewise
+constexpr std::size_t kRowsOfAPiece = 1 << 12;             // which a block of threads lists
+constexpr std::int64_t kRowsOfAWord = 64;                  // pieces of the base are whole words
+constexpr std::int64_t kMarkBytes = kLshBlockQueries / 8;  // of a row: a bit for each query
 constexpr std::int64_t kMostRowsAtOnce = 1 << 25;  // 64 queries with them are fewer than 2^32 pairs
 
 // Half of the bytes of a device are for rows, and a bit for each of them and each query; an eighth
@@ -41,13 +39,8 @@ struct ListsRoom {
   std::int64_t sent_pieces;
 };
 
-std::int64_t limit_of_lists(const LshLists& lists) {
-  const gpu::Opened opened = gpu::open_device(lists.context.device);
-  return lists.context.device_memory_limit.value_or(opened.device.facts().memory);
-}
-
 ListsRoom room_for_lists(std::int64_t limit) {
-  return {.pairs = std::min(limit / 8 / PairList::kPairBytes, kMostListedPairs),
+  return {.pairs = std::min(limit / 8 / PairList::kPairBytes, kMostLshPairs),
           .sent_rows = std::min(limit / 8 / 4, kMostSentRows),
           .sent_pieces = std::min(limit / 8 / std::int64_t{sizeof(ListPiece)}, kMostSentPieces)};
 }
@@ -65,7 +58,7 @@ class LshListsSearch final : public LshPairFinder {
         run_(lists.run),
         probes_(lists.probes),
         stays_(lists.stays),
-        room_(room_for_lists(limit_of_lists(lists))),
+        room_(room_for_lists(lsh_device_limit(device_, lists.context))),
         metric_(metric),
         query_type_(queries),
         isa_(isa_of(lists.context)),
@@ -100,24 +93,6 @@ class LshListsSearch final : public LshPairFinder {
     return count;
   }
 
-  bool is_finite(std::int64_t query) const override {
-    return finite_[static_cast<std::size_t>(query)];
-  }
-
-  std::int64_t find(Range queries, Range rows, std::vector<std::uint64_t>& places,
-                    std::vector<double>& keys) override {
-    for (;;) {
-      const std::uint32_t listed = list(queries, rows);
-      if (listed <= list_->most) {
-        make_room(places, listed);
-        make_room(keys, listed);
-        if (listed > 0) read_keyed(queries, rows, places, keys);
-        return rows.size();
-      }
-      rows.end = rows.begin + rows_that_fit(rows.size(), listed, list_->most);
-    }
-  }
-
  private:
   [[noreturn]] void fail_refused(std::int64_t rows) const {
     fail(ErrorCode::memory_limit,
@@ -129,7 +104,7 @@ class LshListsSearch final : public LshPairFinder {
   // Of what is found and sent, half as much until the device has the memory.
   void make_scratch() {
     while (!has_scratch()) {
-      if (room_.pairs / 2 < kListedQueries) fail_refused(1);
+      if (room_.pairs / 2 < kLshBlockQueries) fail_refused(1);
       room_ = {room_.pairs / 2, std::max<std::int64_t>(room_.sent_rows / 2, 1),
                std::max<std::int64_t>(room_.sent_pieces / 2, 1)};
     }
@@ -152,9 +127,9 @@ class LshListsSearch final : public LshPairFinder {
   bool fits(const Piece& rows) {
     try {
       const std::int64_t bytes = DeviceBuckets::mark_bytes(rows.view.rows());
-      if (marks_ == nullptr || marks_->bytes() < kListedQueries * bytes) {
+      if (marks_ == nullptr || marks_->bytes() < kLshBlockQueries * bytes) {
         marks_.reset();
-        marks_ = device_.allocate(kListedQueries * bytes);
+        marks_ = device_.allocate(kLshBlockQueries * bytes);
       }
       mark_words_ = bytes / 4;
       const gpu::WaitAtEnd wait(*queue_);
@@ -174,12 +149,12 @@ class LshListsSearch final : public LshPairFinder {
       return true;
     } catch (const gpu::OutOfMemory&) {
       stays_ = false;
+      marks_.reset();  // fewer rows need less, and may lack just that
       return false;
     }
   }
 
-  // How many pairs there are, also without room for them.
-  std::uint32_t list(Range queries, Range rows) {
+  std::uint32_t list(Range queries, Range rows) override {
     const gpu::WaitAtEnd wait(*queue_);
     queue_->fill(*wrong_, 0);
     queue_->fill(*list_->count, 0);
@@ -196,17 +171,7 @@ class LshListsSearch final : public LshPairFinder {
       }
     }
     send(rows);
-    std::uint32_t listed = 0;
-    std::uint32_t wrong = 0;
-    queue_->read(*list_->count, &listed);
-    queue_->read(*wrong_, &wrong);
-    queue_->wait();
-    if (wrong != 0) {
-      fail(ErrorCode::corrupt_file,
-           "buckets hold {} rows that are not among the {} there are: build the index again", wrong,
-           run_.rows.size());
-    }
-    return listed;
+    return read_listed(*queue_, *wrong_, run_.rows.size());
   }
 
   // Those of a bucket that are asked for; behind the last row, also what is not there, which the
@@ -246,15 +211,12 @@ class LshListsSearch final : public LshPairFinder {
   }
 
   void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
-                  std::span<double> keys) {
+                  std::span<double> keys) override {
     const gpu::WaitAtEnd wait(*queue_);
     keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
                    {stays_ ? kept_->rows : came_, row_type_, rows.begin - first_row_, rows.size()},
                    *list_);
-    const auto bytes = static_cast<std::int64_t>(places.size_bytes());
-    queue_->read(*list_->places, places.data(), {1, bytes, bytes, bytes});
-    queue_->read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
-    queue_->wait();
+    read_pairs(*queue_, places, keys);
   }
 
   gpu::Device& device_;
@@ -270,14 +232,12 @@ class LshListsSearch final : public LshPairFinder {
   KeyStep keys_;
   const Monitor* monitor_ = nullptr;
   std::optional<LshPlaces> places_;  // of the batch
-  std::vector<bool> finite_;         // likewise
   gpu::ArrayTile queries_{};
   std::shared_ptr<const LshDeviceValues> kept_;
   gpu::ArrayTile came_{};
   std::int64_t first_row_ = 0;  // that the device has
   std::unique_ptr<gpu::Buffer> marks_;
   std::int64_t mark_words_ = 0;
-  std::optional<PairList> list_;
   std::unique_ptr<gpu::Buffer> lists_;
   std::unique_ptr<gpu::Buffer> pieces_;
   std::unique_ptr<gpu::Buffer> wrong_;
@@ -311,33 +271,39 @@ class LshListsFilterMaker final : public FilterMaker {
 
 }  // namespace
 
+std::optional<std::int64_t> bytes_to_mark(const LshRun& run) {
+  const std::int64_t rows = round_up(run.rows.size(), kRowsOfAWord);
+  if (rows > kMostRowsAtOnce) return {};
+  return 2 * kMarkBytes * rows;  // half of a device is for them
+}
+
 void add_lsh_lists_to(SearchShape& shape, const LshLists& lists) {
   const gpu::Opened opened = gpu::open_device(lists.context.device);
-  const std::int64_t limit = limit_of_lists(lists);
+  const std::int64_t limit = lsh_device_limit(opened.device, lists.context);
   const std::int64_t largest = opened.device.facts().largest_buffer;
   const std::int64_t of_a_query = copied_row_bytes(DType::f64, shape.cols);
   // A bit for each query; and the row, if it does not stay.
   const std::int64_t came = lists.stays ? 0 : round_up(shape.base_row_bytes, std::int64_t{8});
-  const std::int64_t of_a_row = kListedQueries / 8 + came;
+  const std::int64_t of_a_row = kMarkBytes + came;
   const std::int64_t queries = std::min(limit / 8, largest) / of_a_query;
   const std::int64_t fit =
-      std::min({limit / 2 / of_a_row, largest / std::max<std::int64_t>(came, 8), kMostRowsAtOnce});
+      std::min({limit / 2 / of_a_row, largest / std::max(came, kMarkBytes), kMostRowsAtOnce});
   const std::int64_t rows =
       std::min(fit, round_up(lists.run.rows.size(), kRowsOfAWord)) / kRowsOfAWord * kRowsOfAWord;
   const ListsRoom room = room_for_lists(limit);
-  if (queries < 1 || rows < 1 || room.pairs < kListedQueries) {
+  if (queries < 1 || rows < 1 || room.pairs < kLshBlockQueries) {
     fail(ErrorCode::memory_limit,
          "a search of lsh takes {} bytes of {}, and beside what stays there it has {}: raise its "
          "limit, or leave the device out",
          std::max({8 * of_a_query, 2 * kRowsOfAWord * of_a_row,
-                   8 * kListedQueries * PairList::kPairBytes}),
+                   8 * kLshBlockQueries * PairList::kPairBytes}),
          opened.id, limit);
   }
   shape.most_batch = queries;
   shape.most_chunk = rows;
-  shape.tiles = TileShape{.most_queries = kListedQueries,
+  shape.tiles = TileShape{.most_queries = kLshBlockQueries,
                           .most_rows = rows,
-                          .most_pairs = kListedQueries * rows,
+                          .most_pairs = kLshBlockQueries * rows,
                           .most_listed = room.pairs,
                           .listed_bytes = kFoundHostBytes,
                           .first_rows = rows,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <nearfield/context.hpp>
 #include <nearfield/metric.hpp>
@@ -22,6 +23,10 @@ struct LshLists {
   bool stays;  // the rows
   const Context& context;
 };
+
+// What a device must have beside the rows of a run that stay there, so that they are marked all at
+// once; nothing where there are too many for that, which then come piece by piece.
+std::optional<std::int64_t> bytes_to_mark(const LshRun& run);
 
 // How it is to be cut. Throws memory_limit where there is no room for the least that is sent.
 void add_lsh_lists_to(SearchShape& shape, const LshLists& lists);
