@@ -11,6 +11,7 @@
 
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
+#include "tests/unit/index/same_answers.hpp"
 #include "tests/unit/index/small_parts.hpp"
 #include "tests/unit/io/temp_folder.hpp"
 
@@ -18,6 +19,7 @@ namespace nearfield {
 namespace {
 
 using test::expect_error;
+using test::expect_same_answers;
 using test::TempFolder;
 
 constexpr std::int64_t kRowsAlone = 3'000;
@@ -37,13 +39,6 @@ IndexSpec alone_spec(const std::string& family, DType dtype = DType::f32) {
   return {.family = family, .dtype = dtype, .cols = 10, .metric = Metric::sqeuclidean};
 }
 
-void expect_equal_answers(const Neighbors& a, const Neighbors& b) {
-  EXPECT_FALSE(a.exact);
-  EXPECT_EQ(a.ids, b.ids);
-  EXPECT_EQ(a.keys, b.keys);
-  EXPECT_EQ(a.counts, b.counts);
-}
-
 // One that keeps vectors, and one that does not, of which all else is the same.
 class Twins {
  public:
@@ -56,19 +51,18 @@ class Twins {
     both(alone_);
   }
   void expect_alike(MatrixView queries) const {
-    expect_equal_answers(alone_.search(queries, {.k = 20}), kept_.search(queries, {.k = 20}));
+    const Neighbors found = alone_.search(queries, {.k = 20});
+    EXPECT_FALSE(found.exact);
+    expect_same_answers(found, kept_.search(queries, {.k = 20}));
     std::vector<std::int64_t> ids;
     for (std::int64_t id = 3; id < kRowsAlone; id += 5) ids.push_back(id);
     for (const auto kind : {IdFilter::Kind::only, IdFilter::Kind::without}) {
-      expect_equal_answers(alone_.search(queries, {.k = 9, .filter = {kind, ids}}),
-                           kept_.search(queries, {.k = 9, .filter = {kind, ids}}));
+      expect_same_answers(alone_.search(queries, {.k = 9, .filter = {kind, ids}}),
+                          kept_.search(queries, {.k = 9, .filter = {kind, ids}}));
     }
     const Ranges near = alone_.within(queries, {.radius = 6});
-    const Ranges expected = kept_.within(queries, {.radius = 6});
     EXPECT_FALSE(near.ids.empty());
-    EXPECT_EQ(near.ids, expected.ids);
-    EXPECT_EQ(near.keys, expected.keys);
-    EXPECT_EQ(near.offsets, expected.offsets);
+    expect_same_answers(near, kept_.within(queries, {.radius = 6}));
   }
   Index& alone() { return alone_; }
   const Index& kept() const { return kept_; }
@@ -173,6 +167,22 @@ TEST(CodedAlone, TrainsOnRowsThatAreThereAndThoseThatCome) {
   twins.expect_alike(queries);
 }
 
+TEST(CodedAlone, TrainsOnNoneThatWereRemovedBefore) {
+  const Matrix rows = some_vectors(1'150, 12);
+  const Matrix queries = some_vectors(12, 13);
+  Index alone(alone_spec(kFamiliesAlone[0] + ",vectors=none"));
+  std::vector<std::int64_t> gone;
+  for (std::int64_t id = 0; id < 100; ++id) gone.push_back(id);
+  alone.add(rows.view().slice(0, 900));
+  alone.remove(gone);
+  alone.add(rows.view().slice(900, 250));
+  Index kept(alone_spec(kFamiliesAlone[0] + ",rerank=0"));
+  std::vector<std::int64_t> left;
+  for (std::int64_t id = 100; id < 1'150; ++id) left.push_back(id);
+  kept.add(rows.view().slice(100, 1'050), left);
+  expect_same_answers(alone.search(queries, {.k = 20}), kept.search(queries, {.k = 20}));
+}
+
 TEST(CodedAlone, VectorsStayWhereTooFewCanBeTrainedOn) {
   Matrix rows = some_vectors(1'200, 8);
   for (std::int64_t row = 0; row < 1'200; ++row) {
@@ -187,6 +197,30 @@ TEST(CodedAlone, VectorsStayWhereTooFewCanBeTrainedOn) {
   EXPECT_EQ(found.ids_of(0)[0], 0);
   EXPECT_EQ(found.counts[1], 0);
   EXPECT_EQ(index.get(std::vector<std::int64_t>{8}).rows(), 1);
+}
+
+// 40 bytes of each vector against 16 to 20 of its id, and 5 MB to train and encode by.
+TEST(CodedAlone, VectorsThatStayAreCountedAndNotCopiedEachTime) {
+  constexpr std::int64_t kMany = 400'000;
+  Matrix rows(DType::f32, kMany, 10);
+  std::fill_n(reinterpret_cast<float*>(rows.row(0)), kMany * 10,
+              std::numeric_limits<float>::quiet_NaN());
+  const MatrixView one = rows.view().slice(0, 1);
+  Index index(alone_spec("coded,codebooks=4,bits=4,iterations=2,train=1000,vectors=none"));
+  index.add(rows);
+  const std::int64_t before = index.stats().bytes;
+  // Room for twice as many takes 20 MB without vectors, and 47 with them: it is left to the next.
+  index.add(one, {.memory_limit = 32 << 20});
+  EXPECT_LT(index.stats().bytes, before + (1 << 20));
+  expect_error([&] { index.compact({.memory_limit = 20 << 20}); }, ErrorCode::memory_limit,
+               {"compacting 400001 vectors"});
+  index.compact();
+  index.add(one);
+  const std::int64_t with_room = index.stats().bytes;
+  index.add(one);
+  EXPECT_EQ(index.stats().bytes, with_room);
+  EXPECT_EQ(index.size(), kMany + 3);
+  EXPECT_EQ(index.get(std::vector<std::int64_t>{kMany + 2}).rows(), 1);
 }
 
 TEST(CodedAlone, RowsThatAreNotFiniteAreNeverFound) {
