@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nearfield/index.hpp>
 
+#include "index/part.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
 #include "tests/unit/index/same_answers.hpp"
@@ -286,6 +287,28 @@ TEST(CodedAlone, AFileMustHaveCodesOrVectors) {
   changed("coded_rows", "coded_cols");
   expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::unsupported,
                {"coded_cols", "newer"});
+}
+
+TEST(CodedAlone, AFileHasNotBothCodesAloneAndVectors) {
+  const TempFolder folder;
+  Index index(alone_spec("flat", DType::u8));
+  index.add(some_vectors(100, 14, DType::u8));
+  index.save(folder.path("flat"));
+  std::string bytes = folder.get("flat");
+  const std::string says = "\"packed_rows\"";
+  ASSERT_NE(bytes.find(says), std::string::npos);
+  bytes.replace(bytes.find(says), says.size(), "\"coded_rows\" ");
+  folder.put("changed", bytes);
+  expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::corrupt_file,
+               {"packed.values", "beside codes"});
+}
+
+TEST(CodedAlone, APartWithoutVectorsGivesNone) {
+  const Part part(alone_spec("coded"), 3, false);
+  EXPECT_EQ(part.rows(0).cols(), 10);
+  Matrix into(DType::f32, 1, 10);
+  expect_error([&] { part.rows(1); }, ErrorCode::unsupported, {"keeps codes", "3 vectors"});
+  expect_error([&] { part.read(0, 1, into, 0); }, ErrorCode::unsupported, {"keeps codes"});
 }
 
 }  // namespace
