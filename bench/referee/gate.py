@@ -81,7 +81,9 @@ def worse_than(theirs: Entry, ours: Entry, queries: int) -> str | None:
 
 def losses(outcome: Outcome, target: Target) -> list[str]:
     """What was found, however fast."""
-    reasons = []
+    judged = {row.label for row in outcome.rows if row.ours.verdict}
+    reasons = [f"the recall of {label} must be {least:g} and was not judged"
+               for label, least in target.least_recall.items() if label not in judged]
     for row in outcome.rows:
         ours, least = row.ours, target.least_recall.get(row.label, 0)
         if ours.verdict and ours.verdict.recall < least:

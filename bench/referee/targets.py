@@ -22,8 +22,10 @@ class Target:
 
     def of_rows(self, labels: set[str]) -> "Target":
         """For a run of some rows."""
-        return replace(self, rows={label: least for label, least in self.rows.items()
-                                   if label in labels})
+        return replace(
+            self, rows={label: least for label, least in self.rows.items() if label in labels},
+            least_recall={label: least for label, least in self.least_recall.items()
+                          if label in labels})
 
 
 def read_target(case: str, size: str) -> Target:

@@ -15,6 +15,9 @@
 
 namespace nearfield {
 
+// Of a file that is written: a buffer of 4 MiB, and the header.
+inline constexpr std::int64_t kBytesOfAFile = 5 << 20;
+
 // What an index has beside its parts.
 struct IndexHead {
   IndexSpec spec;

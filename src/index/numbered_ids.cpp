@@ -9,11 +9,6 @@
 #include "index/index_format.hpp"
 
 namespace nearfield {
-namespace {
-
-constexpr std::int64_t kIdsAtOnce = 1 << 16;
-
-}  // namespace
 
 // What goes past the end begins the table, and may push others past it: until it is the same.
 NumberedIds::NumberedIds(std::int64_t rows, std::int64_t slots_at_once, const Monitor& monitor)

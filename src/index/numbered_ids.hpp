@@ -11,6 +11,8 @@ namespace nearfield {
 
 class NumberedIds {
  public:
+  static constexpr std::int64_t kIdsAtOnce = 1 << 16;
+
   // slots_at_once: of the table, so many are in memory. Looks at the monitor, also while the
   // tensors are written.
   NumberedIds(std::int64_t rows, std::int64_t slots_at_once, const Monitor& monitor);

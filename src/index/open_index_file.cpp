@@ -126,7 +126,14 @@ class Opening {
 
   // Empty where the packed values, or codes, are all there is.
   MatrixView read_vectors(const IndexSpec& spec, std::int64_t rows) const {
-    if (file_->metadata(kFeatures) == kCodedRows) return {nullptr, spec.dtype, 0, spec.cols};
+    if (file_->metadata(kFeatures) == kCodedRows) {
+      for (const char* const name : {kRows, kValues}) {
+        if (file_->find(name) != nullptr) {
+          reject("says '{}', and has '{}' beside codes", kCodedRows, name);
+        }
+      }
+      return {nullptr, spec.dtype, 0, spec.cols};
+    }
     if (file_->metadata(kFeatures).empty()) {
       const auto values = bytes(kRows, tensor_type(spec.dtype), {rows, tensor_cols(spec)});
       return {values.data(), spec.dtype, rows, spec.cols};

@@ -113,10 +113,13 @@ std::string_view Part::key(std::int64_t row) const {
   return of_file([&] { return keys_->key(row); });
 }
 
+MatrixView Part::rows(std::int64_t count) const {
+  if (!has_vectors_ && count > 0) fail_without_values(capacity());
+  return rows_.slice(0, count);
+}
+
 void Part::read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const {
-  if (!has_vectors_) {
-    RowsWithoutValues(rows_.dtype(), capacity(), rows_.cols()).read(first, count, into, at);
-  }
+  if (!has_vectors_) fail_without_values(capacity());
   if (!tiles_) {
     const std::int64_t bytes = count * rows_.stride_bytes();
     if (bytes > 0) std::memcpy(into.row(at), rows_.row(first), static_cast<std::size_t>(bytes));

@@ -59,7 +59,7 @@ class Part {
 
   std::int64_t capacity() const { return std::ssize(ids_); }
   bool mapped() const { return file_ != nullptr; }
-  // Else what its family keeps of them is all there is: rows() has none, and read() throws.
+  // Else what its family keeps of them is all there is: rows() of any throws, and so does read().
   bool has_vectors() const { return has_vectors_; }
   const TensorFile& file() const { return *file_; }
   std::int64_t bytes() const;
@@ -71,7 +71,7 @@ class Part {
 
   // The vectors, if they are in tiles alone; else null, and they lie behind each other.
   const PackedBytes* tiles() const { return tiles_ ? &*tiles_ : nullptr; }
-  MatrixView rows(std::int64_t count) const { return rows_.slice(0, count); }
+  MatrixView rows(std::int64_t count) const;
   // Copies some of them, wherever they are, to rows [at, at + count) of a dense matrix.
   void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const;
 

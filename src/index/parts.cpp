@@ -141,12 +141,12 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
   return copy;
 }
 
-Parts::Growth Parts::growth_for(std::int64_t rows) const {
+Parts::Growth Parts::growth_for(std::int64_t rows, bool untrainable) const {
   const Held* const last =
       parts_.empty() || parts_.back().part->mapped() ? nullptr : &parts_.back();
   Growth growth{Growth::Kind::new_part, 0, 0, nullptr, false};
   const std::int64_t kept = last != nullptr ? last->count - last->removed : 0;
-  growth.vectors = family_->keeps_vectors(kept + rows);
+  growth.vectors = untrainable || family_->keeps_vectors(kept + rows);
   // From here on there are none: those that are there go.
   const bool drops = last != nullptr && last->part->has_vectors() && !growth.vectors;
   if (last != nullptr && !drops && last->count + rows <= last->part->capacity()) {
@@ -172,7 +172,7 @@ Parts::Growth Parts::growth_for(std::int64_t rows) const {
   const std::int64_t packed = growth.packed != nullptr ? growth.packed->rows.count() : 0;
   growth.packs =
       scans_tiles(spec_) && !keeps_tiles_alone(spec_) && should_pack(growth.begin + rows, packed);
-  growth.keeps = !keeps_tiles_alone(spec_);
+  growth.keeps = !keeps_tiles_alone(spec_) && !untrainable;
   return growth;
 }
 
@@ -189,9 +189,9 @@ std::int64_t Parts::bytes_to_grow(const Growth& growth, const NewRows& rows, int
   return bytes + (rows.replaced.empty() ? 0 : 2 * live_bytes() + rows.count() / 8);
 }
 
-void Parts::check_gathering(const Context& context) const {
+void Parts::check_gathering(const Context& context, bool vectors) const {
+  if (!context.memory_limit) return;
   const int threads = resolve_threads(context.threads);
-  const bool vectors = family_->keeps_vectors(live_);
   const std::int64_t needed = kCallBytes + Part::bytes_for(spec_, live_, vectors) +
                               key_bytes(parts_) + pack_bytes(spec_, live_, threads) +
                               family_->bytes_to_keep(live_, nullptr, threads);
@@ -224,8 +224,9 @@ std::int64_t Parts::live_bytes() const {
 
 // Within the limit. Where it is too much to pack them, or to make room for more, that is left to
 // who adds the next.
-Parts::Growth Parts::growth_within(const NewRows& rows, const Context& context) const {
-  Growth usual = growth_for(rows.count());
+Parts::Growth Parts::growth_within(const NewRows& rows, const Context& context,
+                                   bool untrainable) const {
+  Growth usual = growth_for(rows.count(), untrainable);
   if (!context.memory_limit) return usual;
   Growth unpacked = usual;
   unpacked.packs = false;
@@ -281,11 +282,11 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
   }
   family_->check_rows(rows.vectors);
   const Monitor monitor(context, rows.count());
-  Growth growth = growth_within(rows, context);
+  Growth growth = growth_within(rows, context, false);
   SharedFamilyData alone;
   if (!growth.vectors) {
     alone = keep_alone(growth, rows.vectors, context);
-    growth.vectors = alone == nullptr;
+    if (alone == nullptr) growth = growth_within(rows, context, true);
   }
   Appended appended = new_place(growth, rows, monitor);
   for (std::int64_t i = 0; i < rows.count(); ++i) {
@@ -307,11 +308,15 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
 }
 
 Appended Parts::gathered(const Context& context) const {
-  if (context.memory_limit) check_gathering(context);
+  const bool vectors = family_->keeps_vectors(live_);
+  check_gathering(context, vectors);
   const Monitor monitor(context, live_);
   const std::vector<PartView> live = views_of(parts_);
   SharedFamilyData alone;
-  if (!family_->keeps_vectors(live_)) alone = family_->keep_alone(live, {}, for_packing(context));
+  if (!vectors) {
+    alone = family_->keep_alone(live, {}, for_packing(context));
+    if (alone == nullptr) check_gathering(context, true);
+  }
   Appended all{.part = copy(parts_, live_, alone == nullptr, monitor), .end = live_};
   if (alone != nullptr) {
     all.family = std::move(alone);

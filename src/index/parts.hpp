@@ -121,10 +121,11 @@ class Parts {
                              const Monitor& monitor) const;
   std::int64_t rows_in(std::int64_t bytes) const;
   std::int64_t rows_in_memory() const;
-  Growth growth_for(std::int64_t rows) const;
-  Growth growth_within(const NewRows& rows, const Context& context) const;
+  // Untrainable: the family was asked to keep them without vectors, and cannot.
+  Growth growth_for(std::int64_t rows, bool untrainable) const;
+  Growth growth_within(const NewRows& rows, const Context& context, bool untrainable) const;
   std::int64_t bytes_to_grow(const Growth& growth, const NewRows& rows, int threads) const;
-  void check_gathering(const Context& context) const;
+  void check_gathering(const Context& context, bool vectors) const;
   std::int64_t key_bytes(std::span<const Held> parts) const;
   std::int64_t live_bytes() const;
   // What the family keeps of the part where they go, and of them, if that keeps no vectors.

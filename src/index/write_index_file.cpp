@@ -102,11 +102,10 @@ class KeysToWrite {
 // pieces, and one of those; and a copy of the bits of rows that live.
 std::int64_t bytes_to_write(const IndexSpec& spec, std::span<const PartView> parts,
                             std::int64_t rows, int threads) {
-  constexpr std::int64_t kOfAnId = 8 + 8;       // itself and its hash
-  constexpr std::int64_t kOfAKey = 8 + 8;       // where it begins, and its hash
-  constexpr std::int64_t kOfTheFile = 5 << 20;  // a buffer of 4 MiB, and the header
+  constexpr std::int64_t kOfAnId = 8 + 8;  // itself and its hash
+  constexpr std::int64_t kOfAKey = 8 + 8;  // where it begins, and its hash
   const std::int64_t table = 4 * id_table_size(rows);
-  std::int64_t bytes = kOfTheFile + rows * kOfAnId + table + 8 * divide_up(rows, 64) +
+  std::int64_t bytes = kBytesOfAFile + rows * kOfAnId + table + 8 * divide_up(rows, 64) +
                        Packing::bytes_for(spec, rows, threads);
   if (spec.keys) bytes += rows * kOfAKey + table;
   for (const PartView& view : parts) {

@@ -14,12 +14,16 @@ void PickedRows::read(std::int64_t first, std::int64_t count, Matrix& into, std:
   }
 }
 
-void RowsWithoutValues::read(std::int64_t /*first*/, std::int64_t /*count*/, Matrix& /*into*/,
-                             std::int64_t /*at*/) const {
+void fail_without_values(std::int64_t rows) {
   fail(ErrorCode::unsupported,
        "the index keeps codes of its {} vectors, and not the vectors: build it without "
        "'vectors=none' to read them",
-       rows_);
+       rows);
+}
+
+void RowsWithoutValues::read(std::int64_t /*first*/, std::int64_t /*count*/, Matrix& /*into*/,
+                             std::int64_t /*at*/) const {
+  fail_without_values(rows_);
 }
 
 }  // namespace nearfield

@@ -48,6 +48,9 @@ class PickedRows final : public RowSource {
   std::span<const std::int64_t> picks_;
 };
 
+// Throws unsupported, for who would read vectors of which codes are kept.
+[[noreturn]] void fail_without_values(std::int64_t rows);
+
 // Rows whose values nobody has, for a search that does not look at them (FilterMaker::reads_rows).
 class RowsWithoutValues final : public RowSource {
  public:
@@ -57,7 +60,6 @@ class RowsWithoutValues final : public RowSource {
   DType dtype() const override { return dtype_; }
   std::int64_t rows() const override { return rows_; }
   std::int64_t cols() const override { return cols_; }
-  // Throws unsupported.
   void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const override;
 
  private:

@@ -94,6 +94,13 @@ class Quality(unittest.TestCase):
         self.assertRegex(self.lost(found(0.75), found(0.80))[0], "0.7500, below 0.8000 ± 0.039")
         self.assertRegex(self.lost(found(0.98), found(0.80), 0.99)[0], "0.9800: it must be 0.99")
 
+    def test_a_recall_that_is_asked_for_must_be_judged(self) -> None:
+        target = Target("peer/way", (), {}, {"points k=3": 0.99})
+        for unjudged in (outcome(), Outcome([])):
+            self.assertEqual(losses(unjudged, target),
+                             ["the recall of points k=3 must be 0.99 and was not judged"])
+        self.assertEqual(losses(Outcome([]), target.of_rows({"points k=5"})), [])
+
     def test_an_error_must_be_as_small_as_a_peers(self) -> None:
         def coded(error: float) -> Verdict:
             return Verdict(0, 0, 1.0, 1.0, error=(error, 10.0))

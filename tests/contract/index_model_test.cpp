@@ -154,6 +154,8 @@ class Model {
     } catch (const Error& error) {
       ASSERT_EQ(error.code(), ErrorCode::unsupported);
       ASSERT_TRUE(spec_.family.ends_with("vectors=none")) << error.what();
+      // Not before there are codes: until then all vectors are there, and scanned.
+      ASSERT_FALSE(index_.search(some_rows(1), {.k = 1}).exact) << error.what();
     }
   }
   // What is refused changes nothing.

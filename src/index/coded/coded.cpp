@@ -97,8 +97,8 @@ class Coded final : public Family {
     const std::vector<AskedPart> asked = divided(parts, CodedKeys::of_codes);
     if (parameters_.rerank > 0) {
       const std::int64_t chosen = std::max(parameters_.rerank, k);
-      return with_unknown_recall(
-          search_reranked(*flat_, queries, asked, chosen, k, beside_pieces(parts, asked, context)));
+      return with_unknown_recall(search_reranked(*flat_, spec_.metric, queries, asked, chosen, k,
+                                                 beside_pieces(parts, asked, context)));
     }
     return with_unknown_recall(
         flat_->search(queries, asked, k, beside_pieces(parts, asked, context)));

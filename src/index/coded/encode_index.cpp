@@ -17,6 +17,7 @@
 #include "core/memory_errors.hpp"
 #include "index/coded/coded_file.hpp"
 #include "index/coded/coded_rows.hpp"
+#include "index/id_table.hpp"
 #include "index/index_file.hpp"
 #include "index/index_format.hpp"
 #include "index/numbered_ids.hpp"
@@ -209,20 +210,33 @@ void add_all_finite(std::int64_t rows, std::vector<TensorToWrite>& tensors) {
        }});
 }
 
-std::int64_t slots_at_once(const Context& context) {
-  const std::int64_t most = context.memory_limit
-                                ? std::max(*context.memory_limit / 2, kLeastTableBytes)
-                                : kMostTableBytes;
-  return std::min(most, kMostTableBytes) / static_cast<std::int64_t>(sizeof(std::uint32_t));
+// Of the table, so many are in memory: what the limit leaves beside the file, ids, and a piece of
+// records as they are read and as blocks.
+std::int64_t slots_at_once(const CodedParameters& parameters, std::int64_t bytes_of_a_record,
+                           std::int64_t rows, const Context& context) {
+  constexpr std::int64_t kSlotBytes = sizeof(std::uint32_t);
+  if (!context.memory_limit) return kMostTableBytes / kSlotBytes;
+  const std::int64_t beside =
+      kBytesOfAFile + NumberedIds::kIdsAtOnce * static_cast<std::int64_t>(sizeof(std::int64_t)) +
+      kRecordsAtOnce * (bytes_of_a_record + kNormBytes) +
+      CodeBlocks::bytes_for(parameters, kRecordsAtOnce);
+  const std::int64_t least = std::min(kLeastTableBytes, id_table_size(rows) * kSlotBytes);
+  if (beside + least > *context.memory_limit) {
+    fail(ErrorCode::memory_limit,
+         "writing an index of {} codes takes {} bytes but the memory limit is {}: raise it", rows,
+         beside + least, *context.memory_limit);
+  }
+  return std::min(*context.memory_limit - beside, kMostTableBytes) / kSlotBytes;
 }
 
 void write_records(const std::string& records, const std::string& path, const IndexSpec& spec,
-                   const Quantizer& quantizer, std::int64_t rows, const Context& context) {
+                   const Quantizer& quantizer, std::int64_t rows, std::int64_t slots,
+                   const Context& context) {
   Context quiet = context;  // whose progress was that of encoding
   quiet.progress = nullptr;
   Monitor monitor(quiet, 1);
   const RecordsToWrite codes(records, quantizer, parse_coded(spec), rows, monitor);
-  const NumberedIds ids(rows, slots_at_once(context), monitor);
+  const NumberedIds ids(rows, slots, monitor);
   std::vector<TensorToWrite> tensors;
   ids.add_to(tensors);
   if (has_not_finite(spec.dtype)) add_all_finite(rows, tensors);
@@ -247,14 +261,16 @@ std::int64_t encode_index(const Quantizer& quantizer, const RowSource& rows,
   const CodedParameters parameters = parse_coded(spec);
   CodeRecords records(quantizer, parameters.norms != CodedNorms::none, context);
   const std::int64_t bytes = records.bytes_of_a_row();
+  const std::int64_t slots = slots_at_once(parameters, bytes, rows.rows(), context);
   GrowingFile file(path, "", kBlockOfRows * bytes, encoding_identity(quantizer, rows, bytes));
   const std::int64_t resumed = encode_blocks(
       quantizer, rows, file, [&](MatrixView codes) { return records.of(codes); },
       with_less_memory(context, records.bytes_of_a_block()));
   const std::string what =
       fmt::format("the table of {} ids that are written: free some", rows.rows());
-  with_memory_errors(
-      what, [&] { write_records(file.partial(), path, spec, quantizer, rows.rows(), context); });
+  with_memory_errors(what, [&] {
+    write_records(file.partial(), path, spec, quantizer, rows.rows(), slots, context);
+  });
   file.remove();
   return resumed;
 }

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <compare>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/fail.hpp"
+#include "core/monitor.hpp"
 #include "index/coded/chosen_rows.hpp"
 #include "index/stages.hpp"
+#include "search/neighbor_results.hpp"
 
 namespace nearfield {
 namespace {
@@ -149,46 +153,53 @@ std::int64_t reranked_at_once(std::int64_t bytes_of_a_query, const Context& cont
   return std::max<std::int64_t>(most / bytes_of_a_query, 1);
 }
 
-template <class Values>
-void append_to(Values& all, const Values& more) {
-  all.insert(all.end(), more.begin(), more.end());
+// Of all batches: they are there from the first on.
+std::int64_t bytes_of_all_results(std::int64_t queries, std::int64_t k, const Context& context) {
+  const std::int64_t bytes = result_bytes(queries, k);
+  if (context.memory_limit && bytes >= *context.memory_limit) {
+    fail(ErrorCode::memory_limit,
+         "the results of {} queries take {} bytes but the memory limit is {}: raise it, ask for "
+         "fewer queries at a time or fewer results of each",
+         queries, bytes, *context.memory_limit);
+  }
+  return bytes;
 }
 
-void append_batch(const Neighbors& batch, Neighbors& all) {
-  all.queries += batch.queries;
-  append_to(all.ids, batch.ids);
-  append_to(all.keys, batch.keys);
-  append_to(all.distances, batch.distances);
-  append_to(all.counts, batch.counts);
-  all.exact = all.exact && batch.exact;
-  all.stats.plan.pairs += batch.stats.plan.pairs;
+// Those of the queries from the first on.
+void put_batch(std::int64_t first, const Neighbors& batch, Neighbors& all) {
+  std::vector<std::int64_t> queries(static_cast<std::size_t>(batch.queries));
+  std::iota(queries.begin(), queries.end(), first);
+  if (first == 0) {
+    all.exact = batch.exact;
+    all.stats.plan = batch.stats.plan;
+  } else {
+    all.stats.plan.pairs += batch.stats.plan.pairs;
+  }
+  put_results(queries, batch, all);
   all.stats.pairs_considered += batch.stats.pairs_considered;
-  all.stats.pairs_verified += batch.stats.pairs_verified;
   all.stats.seconds += batch.stats.seconds;
-}
-
-std::int64_t bytes_of_results(const Neighbors& found) {
-  return std::ssize(found.ids) *
-             static_cast<std::int64_t>(sizeof(std::int64_t) + sizeof(double) + sizeof(float)) +
-         std::ssize(found.counts) * static_cast<std::int64_t>(sizeof(std::int64_t));
 }
 
 }  // namespace
 
-Neighbors search_reranked(const Family& flat, MatrixView queries, std::span<const AskedPart> pieces,
-                          std::int64_t chosen, std::int64_t k, const Context& context) {
-  const std::int64_t at_once =
-      reranked_at_once(Reranking::bytes_of_a_query(chosen, pieces), context);
-  const auto search = [&](std::int64_t first, const Context& own) {
+Neighbors search_reranked(const Family& flat, MetricSpec metric, MatrixView queries,
+                          std::span<const AskedPart> pieces, std::int64_t chosen, std::int64_t k,
+                          const Context& context) {
+  const std::int64_t bytes_of_a_query = Reranking::bytes_of_a_query(chosen, pieces);
+  if (queries.rows() <= reranked_at_once(bytes_of_a_query, context)) {
+    return Reranking(flat, queries, pieces, chosen, context).run(k, context);
+  }
+  const std::int64_t pairs_of_a_query = Reranking::pairs_of_a_query(pieces);
+  Stages stages(context, queries.rows() * pairs_of_a_query);
+  const Context own =
+      with_less_memory(stages.context(), bytes_of_all_results(queries.rows(), k, context));
+  const std::int64_t at_once = reranked_at_once(bytes_of_a_query, own);
+  Neighbors all = nothing_found(queries.rows(), k, metric, Monitor(own, 1));
+  for (std::int64_t first = 0; first < queries.rows(); first += at_once) {
     const std::int64_t count = std::min(at_once, queries.rows() - first);
-    return Reranking(flat, queries.slice(first, count), pieces, chosen, own).run(k, own);
-  };
-  if (queries.rows() <= at_once) return search(0, context);
-  Stages stages(context, queries.rows() * Reranking::pairs_of_a_query(pieces));
-  Neighbors all = search(0, stages.context());
-  for (std::int64_t first = at_once; first < queries.rows(); first += at_once) {
-    stages.end_stage(at_once * Reranking::pairs_of_a_query(pieces));
-    append_batch(search(first, with_less_memory(stages.context(), bytes_of_results(all))), all);
+    Reranking batch(flat, queries.slice(first, count), pieces, chosen, own);
+    put_batch(first, batch.run(k, own), all);
+    stages.end_stage(count * pairs_of_a_query);
   }
   stages.finish(context);
   return all;

@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 #include <nearfield/index.hpp>
 
+#include "index/part.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
+#include "tests/unit/index/same_answers.hpp"
 #include "tests/unit/index/small_parts.hpp"
 #include "tests/unit/io/temp_folder.hpp"
 
@@ -18,6 +20,7 @@ namespace nearfield {
 namespace {
 
 using test::expect_error;
+using test::expect_same_answers;
 using test::TempFolder;
 
 constexpr std::int64_t kRowsAlone = 3'000;
@@ -37,13 +40,6 @@ IndexSpec alone_spec(const std::string& family, DType dtype = DType::f32) {
   return {.family = family, .dtype = dtype, .cols = 10, .metric = Metric::sqeuclidean};
 }
 
-void expect_equal_answers(const Neighbors& a, const Neighbors& b) {
-  EXPECT_FALSE(a.exact);
-  EXPECT_EQ(a.ids, b.ids);
-  EXPECT_EQ(a.keys, b.keys);
-  EXPECT_EQ(a.counts, b.counts);
-}
-
 // One that keeps vectors, and one that does not, of which all else is the same.
 class Twins {
  public:
@@ -56,19 +52,18 @@ class Twins {
     both(alone_);
   }
   void expect_alike(MatrixView queries) const {
-    expect_equal_answers(alone_.search(queries, {.k = 20}), kept_.search(queries, {.k = 20}));
+    const Neighbors found = alone_.search(queries, {.k = 20});
+    EXPECT_FALSE(found.exact);
+    expect_same_answers(found, kept_.search(queries, {.k = 20}));
     std::vector<std::int64_t> ids;
     for (std::int64_t id = 3; id < kRowsAlone; id += 5) ids.push_back(id);
     for (const auto kind : {IdFilter::Kind::only, IdFilter::Kind::without}) {
-      expect_equal_answers(alone_.search(queries, {.k = 9, .filter = {kind, ids}}),
-                           kept_.search(queries, {.k = 9, .filter = {kind, ids}}));
+      expect_same_answers(alone_.search(queries, {.k = 9, .filter = {kind, ids}}),
+                          kept_.search(queries, {.k = 9, .filter = {kind, ids}}));
     }
     const Ranges near = alone_.within(queries, {.radius = 6});
-    const Ranges expected = kept_.within(queries, {.radius = 6});
     EXPECT_FALSE(near.ids.empty());
-    EXPECT_EQ(near.ids, expected.ids);
-    EXPECT_EQ(near.keys, expected.keys);
-    EXPECT_EQ(near.offsets, expected.offsets);
+    expect_same_answers(near, kept_.within(queries, {.radius = 6}));
   }
   Index& alone() { return alone_; }
   const Index& kept() const { return kept_; }
@@ -173,6 +168,22 @@ TEST(CodedAlone, TrainsOnRowsThatAreThereAndThoseThatCome) {
   twins.expect_alike(queries);
 }
 
+TEST(CodedAlone, TrainsOnNoneThatWereRemovedBefore) {
+  const Matrix rows = some_vectors(1'150, 12);
+  const Matrix queries = some_vectors(12, 13);
+  Index alone(alone_spec(kFamiliesAlone[0] + ",vectors=none"));
+  std::vector<std::int64_t> gone;
+  for (std::int64_t id = 0; id < 100; ++id) gone.push_back(id);
+  alone.add(rows.view().slice(0, 900));
+  alone.remove(gone);
+  alone.add(rows.view().slice(900, 250));
+  Index kept(alone_spec(kFamiliesAlone[0] + ",rerank=0"));
+  std::vector<std::int64_t> left;
+  for (std::int64_t id = 100; id < 1'150; ++id) left.push_back(id);
+  kept.add(rows.view().slice(100, 1'050), left);
+  expect_same_answers(alone.search(queries, {.k = 20}), kept.search(queries, {.k = 20}));
+}
+
 TEST(CodedAlone, VectorsStayWhereTooFewCanBeTrainedOn) {
   Matrix rows = some_vectors(1'200, 8);
   for (std::int64_t row = 0; row < 1'200; ++row) {
@@ -187,6 +198,30 @@ TEST(CodedAlone, VectorsStayWhereTooFewCanBeTrainedOn) {
   EXPECT_EQ(found.ids_of(0)[0], 0);
   EXPECT_EQ(found.counts[1], 0);
   EXPECT_EQ(index.get(std::vector<std::int64_t>{8}).rows(), 1);
+}
+
+// 40 bytes of each vector against 16 to 20 of its id, and 5 MB to train and encode by.
+TEST(CodedAlone, VectorsThatStayAreCountedAndNotCopiedEachTime) {
+  constexpr std::int64_t kMany = 400'000;
+  Matrix rows(DType::f32, kMany, 10);
+  std::fill_n(reinterpret_cast<float*>(rows.row(0)), kMany * 10,
+              std::numeric_limits<float>::quiet_NaN());
+  const MatrixView one = rows.view().slice(0, 1);
+  Index index(alone_spec("coded,codebooks=4,bits=4,iterations=2,train=1000,vectors=none"));
+  index.add(rows);
+  const std::int64_t before = index.stats().bytes;
+  // Room for twice as many takes 20 MB without vectors, and 47 with them: it is left to the next.
+  index.add(one, {.memory_limit = 32 << 20});
+  EXPECT_LT(index.stats().bytes, before + (1 << 20));
+  expect_error([&] { index.compact({.memory_limit = 20 << 20}); }, ErrorCode::memory_limit,
+               {"compacting 400001 vectors"});
+  index.compact();
+  index.add(one);
+  const std::int64_t with_room = index.stats().bytes;
+  index.add(one);
+  EXPECT_EQ(index.stats().bytes, with_room);
+  EXPECT_EQ(index.size(), kMany + 3);
+  EXPECT_EQ(index.get(std::vector<std::int64_t>{kMany + 2}).rows(), 1);
 }
 
 TEST(CodedAlone, RowsThatAreNotFiniteAreNeverFound) {
@@ -210,16 +245,17 @@ TEST(CodedAlone, RowsThatAreNotFiniteAreNeverFound) {
 }
 
 TEST(CodedAlone, KeepsToTheMemoryLimit) {
-  const Matrix rows = some_vectors(20'000, 10);
+  const Matrix rows = some_vectors(201'000, 10);
   const std::string family = "coded,codebooks=4,bits=4,iterations=2,train=1000,vectors=none";
   Index index(alone_spec(family));
   index.add(rows.view().slice(0, 1'000));
-  // 2 bytes a code, but 16 an id: less than the 40 of a vector.
-  index.add(rows.view().slice(1'000, 19'000), {.memory_limit = 8 << 20});
+  // 13 MB to look up ids, 4 for ids and their table, 4 to encode: with 8 of vectors it were 29.
+  index.add(rows.view().slice(1'000, 200'000), {.memory_limit = 25'000'000});
+  EXPECT_LT(index.stats().bytes, 201'000 * 40);
   EXPECT_FALSE(index.search(rows.view().slice(0, 1), {.k = 1}).exact);
   expect_error([&] { index.add(rows, {.memory_limit = 2 << 20}); }, ErrorCode::memory_limit,
                {"add fewer"});
-  EXPECT_EQ(index.size(), 20'000);
+  EXPECT_EQ(index.size(), 201'000);
 }
 
 TEST(CodedAlone, SaysWhatItCannotDoWithoutVectors) {
@@ -252,6 +288,28 @@ TEST(CodedAlone, AFileMustHaveCodesOrVectors) {
   changed("coded_rows", "coded_cols");
   expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::unsupported,
                {"coded_cols", "newer"});
+}
+
+TEST(CodedAlone, AFileHasNotBothCodesAloneAndVectors) {
+  const TempFolder folder;
+  Index index(alone_spec("flat", DType::u8));
+  index.add(some_vectors(100, 14, DType::u8));
+  index.save(folder.path("flat"));
+  std::string bytes = folder.get("flat");
+  const std::string says = "\"packed_rows\"";
+  ASSERT_NE(bytes.find(says), std::string::npos);
+  bytes.replace(bytes.find(says), says.size(), "\"coded_rows\" ");
+  folder.put("changed", bytes);
+  expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::corrupt_file,
+               {"packed.values", "beside codes"});
+}
+
+TEST(CodedAlone, APartWithoutVectorsGivesNone) {
+  const Part part(alone_spec("coded"), 3, false);
+  EXPECT_EQ(part.rows(0).cols(), 10);
+  Matrix into(DType::f32, 1, 10);
+  expect_error([&] { part.rows(1); }, ErrorCode::unsupported, {"keeps codes", "3 vectors"});
+  expect_error([&] { part.read(0, 1, into, 0); }, ErrorCode::unsupported, {"keeps codes"});
 }
 
 }  // namespace

@@ -257,6 +257,12 @@ TEST(Coded, ManyQueriesAreRerankedInBatches) {
   EXPECT_TRUE(std::ranges::is_sorted(reports, {}, &Progress::done));
   // And of a limit a quarter.
   expect_same_answers(index.search(queries, {.k = 10}, {.memory_limit = 16 << 20}), found);
+  // Results of 27 MB are refused before the first batch, not when half of them are there.
+  reports.clear();
+  watched.memory_limit = 20 << 20;
+  expect_error([&] { index.search(queries, {.k = 1'500}, watched); }, ErrorCode::memory_limit,
+               {"results of 900 queries"});
+  EXPECT_TRUE(reports.empty());
 }
 
 TEST(Coded, FindsWhatIsWithinARadius) {

@@ -110,6 +110,23 @@ TEST(EncodeIndex, ANumberOfRowsMayBeSmall) {
   }
 }
 
+// Writing takes a buffer of 4 MiB, ids, codes and a table of 1 MiB, more than encoding so few
+// columns.
+TEST(EncodeIndex, WritesWithinTheMemoryLimit) {
+  const TempFolder folder;
+  const Quantizer quantizer = small_quantizer(QuantizerKind::pq, 3, 4);
+  const Matrix rows = vectors_to_encode(kEncodedRows, 9);
+  const auto encode = [&](const std::string& name, const Context& context) {
+    encode_index(quantizer, MatrixRows(rows), folder.path(name), {}, context);
+  };
+  expect_error([&] { encode("small.nf", {.memory_limit = 5 << 20}); }, ErrorCode::memory_limit,
+               {"writing an index of 98345 codes", "5242880"});
+  EXPECT_EQ(folder.file_count(), 0);
+  encode("limited.nf", {.memory_limit = 8 << 20});
+  encode("whole.nf", {});
+  EXPECT_TRUE(folder.get("limited.nf") == folder.get("whole.nf"));
+}
+
 TEST(EncodeIndex, SaysWhatAnIndexCannotHold) {
   const TempFolder folder;
   const Matrix rows = vectors_to_encode(300, 8);
