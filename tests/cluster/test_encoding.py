@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import nearfield as nf
 from conftest import Place
-from material import run_killed, vectors
+from material import Array, run_killed, vectors
 from nearfield import cluster
+from nearfield.cluster._datasets import Dataset
 from ray_nodes import Nodes
 
 ROWS = vectors(5000)
@@ -86,6 +88,50 @@ def test_a_dataset_of_ray_data(nodes: Nodes, saved: Path, tmp_path: Path) -> Non
         cluster.encode(tmp_path / "x", datasets["lists"], saved, column="other")
     with pytest.raises(nf.InvalidArgumentError, match="id has values of int64"):
         cluster.encode(tmp_path / "x", datasets["lists"], saved, column="id")
+
+
+class Shrinking:
+    """As of Ray Data: 1000 rows when they are counted, fewer when they are read."""
+
+    def __init__(self, rows: list[int], first: float = 0) -> None:
+        self._rows, self._first = rows, first
+        self.context = SimpleNamespace(execution_options=SimpleNamespace())
+
+    def count(self) -> int:
+        return 1000
+
+    def columns(self) -> list[str]:
+        return ["v"]
+
+    def select_columns(self, names: list[str]) -> Shrinking:
+        return self
+
+    def take_batch(self, count: int, batch_format: str) -> dict[str, Array]:
+        return {"v": np.full((count, 8), self._first, np.float32)}
+
+    def repartition(self, **_: object) -> Shrinking:
+        return self
+
+    def iter_internal_ref_bundles(self) -> list[SimpleNamespace]:
+        entries = [
+            SimpleNamespace(metadata=SimpleNamespace(num_rows=count), ref=count)
+            for count in self._rows
+        ]
+        return [SimpleNamespace(blocks=entries)]
+
+
+def test_a_dataset_that_changes_is_an_error() -> None:
+    assert list(Dataset(Shrinking([400, 400, 0, 200]), "v").blocks(400)) == [400, 400, 200]
+    for rows, message in (([400, 400], "0 rows at row 800"), ([400, 300], "300 rows at row 400")):
+        with pytest.raises(nf.InvalidArgumentError, match=message):
+            list(Dataset(Shrinking(rows), "v").blocks(400))
+
+
+def test_a_dataset_is_known_by_its_first_rows() -> None:
+    """Of one shape, in one place: parts of two would be mixed."""
+    one, same, other = (Dataset(Shrinking([], first), "v").describe() for first in (0, 0, 1))
+    assert one == same
+    assert one != other
 
 
 def test_wrong_questions(saved: Path, tmp_path: Path) -> None:

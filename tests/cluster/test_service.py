@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -24,7 +25,9 @@ import pytest
 import nearfield as nf
 from material import Array, assert_same, one_index, vectors
 from nearfield import cluster
-from nearfield.cluster._serve_command import main, take_token
+from nearfield.cluster._serve_command import main, set_up_ray, take_token
+from nearfield.cluster._service import Service
+from nearfield.cluster._serving import Settings, base_url
 from ray_nodes import Nodes, only_loopback, wait_for
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
@@ -156,7 +159,7 @@ def test_answers_are_those_of_one_index(server: Server) -> None:
     assert few["counts"] == [2]
     info = client.ask("/info").json
     assert (info["dim"], info["dtype"], info["metric"]) == (8, "f32", "sqeuclidean")
-    assert info["limits"] == {"body": 102_400, "k": 100, "queries": 64}
+    assert info["limits"] == {"body": 102_400, "k": 100, "queries": 64, "results": 1 << 20}
 
 
 def test_requests_at_once_are_searched_together(server: Server) -> None:
@@ -249,6 +252,9 @@ def test_a_file_is_served_too(nodes: Nodes, tmp_path: Path) -> None:
     port = free_port()
     with pytest.raises(nf.InvalidArgumentError, match="token has 5 characters"):
         cluster.serve(tmp_path / "codes.nf", "codes", token="short", port=port)
+    for wrong in (TOKEN + "\n", "é" * 20):
+        with pytest.raises(nf.InvalidArgumentError, match="no client could show it"):
+            cluster.serve(tmp_path / "codes.nf", "codes", token=wrong, port=port)
     with pytest.raises(nf.InvalidArgumentError, match=r"replicas is 2, and .* is a file"):
         cluster.serve(tmp_path / "codes.nf", "codes", token=TOKEN, port=port, replicas=2)
     try:
@@ -259,12 +265,69 @@ def test_a_file_is_served_too(nodes: Nodes, tmp_path: Path) -> None:
         assert_same(found, expected)
         answer = client.search(queries=[bytes(code).hex() for code in codes[:3]], k=4).json
         assert answer["ids"] == expected.ids.tolist()
-        with pytest.raises(nf.InvalidArgumentError, match="does not answer"):
-            cluster.serve(tmp_path / "codes.nf", "codes", token=TOKEN, port=free_port())
+        for other in ({"port": free_port()}, {"port": port, "host": "localhost"}):
+            with pytest.raises(nf.InvalidArgumentError, match="runs in this cluster already, at"):
+                cluster.serve(tmp_path / "codes.nf", "others", token=None, **other)
+        assert list(serve.status().applications) == ["codes"]
         cluster.unserve("codes")
         assert Client(port, TOKEN).ask("/info").status == 404
     finally:
         serve.shutdown()
+
+
+class Hung:
+    """Answers to nobody until it is let go."""
+
+    def __init__(self) -> None:
+        self.checks = 0
+        self.go = threading.Event()
+
+    def check(self) -> None:
+        self.checks += 1
+        assert self.go.wait(30)
+
+
+def test_who_asks_for_health_while_it_is_asked_for_waits_for_that(tmp_path: Path) -> None:
+    """No cluster: many ask, some leave, and one thread is taken."""
+    index = nf.Index("flat", dim=8)
+    index.add(ROWS[:10])
+    index.save(tmp_path / "rows.nf")
+    file = str(tmp_path / "rows.nf")
+    settings = Settings(file, False, "rows", None, 1, 30.0, 0.0, 512, 0.002, None)
+    hung = Hung()
+
+    async def ask() -> list[int]:
+        service: Any = Service(settings)
+        service._searched = hung
+        for _ in range(5):
+            leaving = asyncio.ensure_future(service._check())
+            await asyncio.sleep(0.01)
+            leaving.cancel()
+        asking = [asyncio.ensure_future(service._check()) for _ in range(20)]
+        await asyncio.sleep(0.01)
+        hung.go.set()
+        replies = [*await asyncio.gather(*asking), await service._check()]
+        return [reply.status_code for reply in replies]
+
+    assert asyncio.run(ask()) == [200] * 21
+    assert hung.checks == 1
+
+
+def test_ray_that_is_started_here_wants_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        os, "environ", {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "1"}
+    )
+    set_up_ray(tmp_path)
+    assert os.environ["RAY_AUTH_MODE"] == "token"
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "1"
+    assert stat.S_IMODE(Path(os.environ["RAY_AUTH_TOKEN_PATH"]).stat().st_mode) == 0o600
+
+
+def test_addresses() -> None:
+    assert base_url("127.0.0.1", 80) == "http://127.0.0.1:80"
+    assert base_url("::1", 80) == "http://[::1]:80"
 
 
 def test_tokens_are_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

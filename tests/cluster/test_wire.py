@@ -24,7 +24,7 @@ from nearfield.cluster._wire import (
 FLOATS = cluster.Spec("flat", 3, "f32", "sqeuclidean")
 BYTES = cluster.Spec("flat", 3, "u8", "sqeuclidean")
 BITS = cluster.Spec("flat", 12, "bits", "hamming")
-LIMITS = Limits(body=10_000, k=50, queries=4)
+LIMITS = Limits(body=10_000, k=50, queries=4, results=100)
 
 
 def ask(spec: cluster.Spec = FLOATS, **asked: Any) -> Question:
@@ -105,6 +105,7 @@ def test_bits_are_hexadecimal() -> None:
         (b'{"queries": [[1, 2, 3]], "only": [1.5]}', "only is not a list of ids"),
         (b'{"queries": [[1, 2, 3]], "only": [9223372036854775808]}', "that no int64 holds"),
         (b'{"queries": [[], [], [], [], []]}', "5 queries, the service allows at most 4"),
+        (b'{"queries": [[], [], []], "k": 34}', "102 results, the service allows at most 100"),
     ],
 )
 def test_json_that_is_refused(body: bytes, message: str) -> None:
@@ -129,6 +130,7 @@ def with_header(text: str, data: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
+HUGE = "0x" + "f" * 5000  # which Python reads, but does not write in decimal
 LIES = "{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}"
 
 
@@ -151,6 +153,9 @@ LIES = "{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}"
         (with_header(LIES.format("'<f4'", False, (-1, 3))), "expected"),
         (with_header(LIES.format("'<f4'", False, (1, 2**62))), "expected"),
         (with_header(LIES.format("'<f4'", False, (True, 3)), b"0" * 12), "not a .npy|shape"),
+        (with_header(LIES.format("'<f4'", False, f"({HUGE}, 3)")), "a shape that no array has"),
+        (with_header(LIES.format("'<f4'", False, f"(-{HUGE}, 3)")), "a shape that no array has"),
+        (with_header(LIES.format("'<f4'", False, f"(1, {HUGE})")), "a shape that no array has"),
         (with_header("__import__('os').abort()"), "not a .npy"),
         (with_header("(" * 100), "not a .npy"),
     ],
@@ -166,6 +171,14 @@ def test_arrays_that_are_refused(body: bytes, message: str) -> None:
 def test_parameters_that_are_refused(parameters: dict[str, str]) -> None:
     with pytest.raises(RefusedError):
         read_npy(npy(np.zeros((1, 3), np.float32)), parameters, FLOATS, LIMITS)
+
+
+def test_many_results_are_refused() -> None:
+    rows = npy(np.zeros((3, 3), np.float32))
+    assert read_npy(rows, {"k": "33"}, FLOATS, LIMITS).k == 33
+    with pytest.raises(RefusedError, match="102 results, the service allows at most 100") as raised:
+        read_npy(rows, {"k": "34"}, FLOATS, LIMITS)
+    assert raised.value.status == 413
 
 
 def test_any_bytes_are_refused_or_a_question() -> None:

@@ -48,7 +48,7 @@ MOST_GROWTH, MOST_BYTES = 1.05, 16 << 20
 
 def own_bytes(pid: int) -> int:
     """Memory of a process that it shares with nobody; 0 if it has ended."""
-    with suppress(OSError):
+    with suppress(FileNotFoundError, ProcessLookupError):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
     return 0
@@ -144,6 +144,7 @@ class Load:
 
 
 def is_flat(name: str, samples: list[int]) -> bool:
+    assert min(samples) > 0, f"nothing was found of {name}"  # which would be flat
     quarter = len(samples) // 4
     second, last = (
         statistics.median(part) for part in (samples[quarter : 2 * quarter], samples[-quarter:])

@@ -45,7 +45,8 @@ def encode(
 
     url: a folder or bucket for the parts, of this job alone.
     rows: as of `build`; or a `ray.data.Dataset`, whose rows are counted first. Begun again, all of
-        it is read again, but what is encoded is not encoded again.
+        it is read again, but what is encoded is not encoded again; it is known by its size and its
+        first rows.
     quantizer: the file of a `nearfield.Quantizer`. Its content is sent to the tasks.
     column: of a dataset, the one that holds the vectors: tensors, or lists of numbers.
     memory_limit: of each task, beside its rows.

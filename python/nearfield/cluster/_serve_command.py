@@ -13,12 +13,12 @@ from pathlib import Path
 
 import nearfield as nf
 from nearfield._arguments import byte_count
-from nearfield.cluster._serving import serve, unserve
+from nearfield.cluster._serving import base_url, serve, unserve
 from nearfield.cluster._wire import Limits
 
-# Of the Ray that is started here. It must know them before it is imported.
+# Of the Ray that is started here, if the environment has no others. It must know them before it is
+# imported.
 RAY_SETTINGS = {
-    "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",  # 15 by default, behind everything else on the machine
 }
@@ -63,6 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--max-queries", type=int, default=Limits.queries, help="vectors of a request"
     )
+    parser.add_argument(
+        "--max-results", type=int, default=Limits.results, help="vectors x k of a request"
+    )
     parser.add_argument("--cache", help="a folder for files of a bucket")
     return parser
 
@@ -72,7 +75,7 @@ def _run(asked: argparse.Namespace) -> int:
     most_bytes = byte_count("max_body", asked.max_body)
     with tempfile.TemporaryDirectory() as secret:
         if asked.address is None:
-            _set_up_ray(Path(secret))
+            set_up_ray(Path(secret))
         import ray
 
         if asked.address is None:
@@ -85,10 +88,11 @@ def _run(asked: argparse.Namespace) -> int:
                 asked.index, asked.name, token=token, host=asked.host, port=asked.port,
                 replicas=asked.replicas, threads=asked.threads, timeout=asked.timeout,
                 refresh=asked.refresh, batch=asked.batch, max_body=most_bytes,
-                max_k=asked.max_k, max_queries=asked.max_queries, cache=asked.cache,
+                max_k=asked.max_k, max_queries=asked.max_queries,
+                max_results=asked.max_results, cache=asked.cache,
             )  # fmt: skip
             shown = "no token" if token is None else f"the token of {asked.token_file}"
-            print(f"{asked.index} at http://{asked.host}:{asked.port}, for {shown}", flush=True)
+            print(f"{asked.index} at {base_url(asked.host, asked.port)}, for {shown}", flush=True)
             os.read(ended, 1)
             unserve(asked.name)
         finally:
@@ -124,10 +128,11 @@ def _ending_on_signals() -> int:
     return readable
 
 
-def _set_up_ray(folder: Path) -> None:
+def set_up_ray(folder: Path) -> None:
     """Its ports are open on every interface of the machine: only who has this token gets in."""
     for name, value in RAY_SETTINGS.items():
         os.environ.setdefault(name, value)
+    os.environ["RAY_AUTH_MODE"] = "token"  # whatever it was: without it anybody may run code
     if "RAY_AUTH_TOKEN_PATH" not in os.environ and "RAY_AUTH_TOKEN" not in os.environ:
         path = folder / "token"
         take_token(path)

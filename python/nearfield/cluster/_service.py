@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -161,7 +161,8 @@ class Service:
         self._searched: Searched = (Shards if settings.is_sharded else OneFile)(settings)
         self._measures = Measures()
         self._measures.epoch.set(self._searched.epoch)
-        self._health = (-HEALTH_SECONDS, respond(""))
+        self._checked = -HEALTH_SECONDS
+        self._checking: asyncio.Future[Response] | None = None
         self._together = serve.batch(
             max_batch_size=settings.batch,
             batch_wait_timeout_s=settings.batch_wait,
@@ -228,14 +229,16 @@ class Service:
         spec, limits = self._searched.spec, self._settings.limits
         body = await self._read(request)
         begin = time.monotonic()
+        # In threads: what is large would hold up all other requests.
         if kind == NPY:
-            question = read_npy(body, request.query_params, spec, limits)
+            parameters = request.query_params
+            question = await asyncio.to_thread(read_npy, body, parameters, spec, limits)
         elif request.query_params:
             raise RefusedError(400, "invalid_argument", "JSON has k and partial in its body")
         else:
-            question = read_json(body, spec, limits)
+            question = await asyncio.to_thread(read_json, body, spec, limits)
         found = await self._ask(question)
-        answer = write_npz(found) if kind == NPY else write_json(found)
+        answer = await asyncio.to_thread(write_npz if kind == NPY else write_json, found)
         self._measures.queries.inc(len(question))
         self._measures.partial.inc(bool(found.missing))
         self._measures.seconds.observe(time.monotonic() - begin)
@@ -289,17 +292,22 @@ class Service:
             return [error] * len(questions)
 
     async def _check(self) -> Response:
-        checked, response = self._health
-        if time.monotonic() - checked < HEALTH_SECONDS:
-            return response
+        """One check at a time, of which all hear who ask meanwhile: it needs no token, and takes a
+        thread. It goes on if who asked has left, or leaving would make the way free for more."""
+        is_old = time.monotonic() - self._checked >= HEALTH_SECONDS
+        if self._checking is None or (self._checking.done() and is_old):
+            self._checking = asyncio.ensure_future(self._check_now())
+        return await asyncio.shield(self._checking)
+
+    async def _check_now(self) -> Response:
         try:
             await asyncio.to_thread(self._searched.check)
-            response = respond(json.dumps({"status": "ok"}))
+            return respond(json.dumps({"status": "ok"}))
         except nf.Error as error:
             log.warning("not healthy: %s", error)
-            response = respond(json.dumps({"status": error.code}), 503)
-        self._health = (time.monotonic(), response)
-        return response
+            return respond(json.dumps({"status": error.code}), 503)
+        finally:
+            self._checked = time.monotonic()
 
     def _info(self) -> dict[str, Any]:
         spec, limits = self._searched.spec, self._settings.limits
@@ -310,7 +318,7 @@ class Service:
             "dtype": spec.dtype,
             "metric": spec.metric,
             "epoch": self._searched.epoch,
-            "limits": {"body": limits.body, "k": limits.k, "queries": limits.queries},
+            "limits": asdict(limits),
         }
 
     async def _refresh(self) -> None:

@@ -54,6 +54,7 @@ def serve(
     max_body: int = Limits.body,
     max_k: int = Limits.k,
     max_queries: int = Limits.queries,
+    max_results: int = Limits.results,
     cache: str | os.PathLike[str] | None = None,
 ) -> None:
     """Answers requests of HTTP, by Ray Serve, until `unserve`; returns when it does.
@@ -62,13 +63,15 @@ def serve(
         or an index file that all machines see.
     name: of its actors, and of its application in Ray Serve. A cluster has one at a time.
     token: what a client must show; None lets everybody in who reaches the port.
-    host, port: where to listen. Ray Serve has them for a cluster, not for an application.
+    host, port: where to listen. Ray Serve has them for a cluster, not for an application: if it
+        runs already, with others, it is an error.
     replicas, threads: of the actors that search, as of `deploy`; of a file, threads of a search.
     timeout: seconds of a search.
     refresh: seconds between looks for a newer epoch; 0: none.
     batch, batch_wait: as many queries of several requests are asked as one, if they come within so
         many seconds.
-    max_body, max_k, max_queries: of a request, in bytes, neighbours and vectors; more is refused.
+    max_body, max_k, max_queries, max_results: of a request, in bytes, neighbours, vectors, and
+        neighbours of all its vectors; more is refused.
     cache: as of `deploy`.
     """
     connected_ray()
@@ -80,11 +83,9 @@ def serve(
         raise nf.UnsupportedError(
             f"Ray Serve is not installed ({error}): pip install 'nearfield[serve]'"
         ) from None
-    if token is not None and len(text("token", token)) < LEAST_TOKEN:
-        raise nf.InvalidArgumentError(
-            f"token has {len(token)} characters, expected at least {LEAST_TOKEN}: "
-            "secrets.token_urlsafe() makes one"
-        )
+    if token is not None:
+        _check_token(text("token", token))
+    folder = None if cache is None else os.path.abspath(cache)  # a replica has another directory
     is_sharded = not Path(os.fspath(index)).is_file()
     settings = Settings(
         open_store(index).url if is_sharded else str(Path(index).absolute()),
@@ -96,21 +97,23 @@ def serve(
         real("refresh", refresh),
         _positive("batch", batch),
         real("batch_wait", batch_wait),
-        None if cache is None else os.fspath(cache),
+        folder,
         Limits(
             _positive("max_body", max_body),
             _positive("max_k", max_k),
             _positive("max_queries", max_queries),
+            _positive("max_results", max_results),
         ),
     )
     if is_sharded:
-        deploy(index, name, replicas=replicas, threads=threads, cache=cache)
+        deploy(index, name, replicas=replicas, threads=threads, cache=folder)
     elif replicas != 1:
         raise nf.InvalidArgumentError(
             f"replicas is {replicas}, and {index} is a file, which one process searches: give it "
             "threads, or build a sharded index"
         )
     ray_serve.start(http_options={"host": host, "port": port}, proxy_location="HeadOnly")
+    _check_running(host, port)
     deployment = ray_serve.deployment(Service).options(
         name=name,
         max_ongoing_requests=ONGOING,
@@ -118,7 +121,11 @@ def serve(
         ray_actor_options={"num_cpus": 0},
     )
     ray_serve.run(deployment.bind(settings), name=name)
-    _check_address(host, port)
+    try:
+        _check_address(host, port)
+    except BaseException:
+        ray_serve.delete(name)  # it does not stay where nobody expects it
+        raise
 
 
 def unserve(name: str = "nearfield") -> None:
@@ -129,10 +136,41 @@ def unserve(name: str = "nearfield") -> None:
     ray_serve.delete(name)
 
 
+def base_url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _check_token(token: str) -> None:
+    if len(token) < LEAST_TOKEN:
+        raise nf.InvalidArgumentError(
+            f"token has {len(token)} characters, expected at least {LEAST_TOKEN}: "
+            "secrets.token_urlsafe() makes one"
+        )
+    if token != token.strip() or not (token.isascii() and token.isprintable()):
+        raise nf.InvalidArgumentError(
+            "token begins or ends with white space, or has characters that a header of HTTP does "
+            "not hold: no client could show it; of a file, give what it holds stripped"
+        )
+
+
+def _check_running(host: str, port: int) -> None:
+    """Ray Serve ignores the address if it runs already: nothing may come to be at another, which
+    may be every interface."""
+    from ray.serve.context import _get_global_client  # nothing public has it
+
+    running = _get_global_client().http_config
+    if (running.host, running.port) != (host, port):
+        raise nf.InvalidArgumentError(
+            f"Ray Serve runs in this cluster already, at {running.host}, port {running.port}, not "
+            f"at {host}, port {port}: give the host and port it has, or call ray.serve.shutdown() "
+            "first"
+        )
+
+
 def _check_address(host: str, port: int) -> None:
-    """Ray Serve ignores the address if it runs already, with another."""
-    reached = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
-    url = f"http://{reached}:{port}/health"
+    """That it answers there."""
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    url = f"{base_url(reached, port)}/health"
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=30) as response:
@@ -142,8 +180,8 @@ def _check_address(host: str, port: int) -> None:
     except (OSError, ValueError, KeyError) as error:
         problem = str(error)
     raise nf.InvalidArgumentError(
-        f"{url} does not answer ({problem}): if Ray Serve runs in this cluster already, give the "
-        "host and port it has, or call ray.serve.shutdown() first"
+        f"{url} does not answer ({problem}): is it an address of the machine of Ray's head, with a "
+        "port that is free? The service was ended"
     )
 
 

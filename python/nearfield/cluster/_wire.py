@@ -50,9 +50,10 @@ STATUS = {
 class Limits:
     """Of one request; more is refused."""
 
-    body: int = 16 << 20  # bytes; JSON takes up to 20 times as many while it is read
+    body: int = 16 << 20  # bytes; JSON takes up to 30 times as many while it is read
     k: int = 1000
     queries: int = 4096
+    results: int = 1 << 20  # queries x k; as JSON, about 32 bytes each
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +107,15 @@ def read_json(body: bytes, spec: Spec, limits: Limits) -> Question:
     rows = asked.get("queries")
     if not isinstance(rows, list):
         raise _wrong("queries is not a list of vectors")
-    _check_count(len(rows), limits)
+    k = _take_k(asked.get("k", 10), limits)
+    _check_count(len(rows), k, limits)
     queries = _bits_of(rows, spec.dim) if spec.dtype == "bits" else _numbers_of(rows, spec)
     partial = asked.get("partial", False)
     if not isinstance(partial, bool):
         raise _wrong(f"partial is {partial!r}, expected true or false")
     return Question(
         queries,
-        _take_k(asked.get("k", 10), limits),
+        k,
         partial,
         _ids_of("only", asked.get("only")),
         _ids_of("without", asked.get("without")),
@@ -128,30 +130,34 @@ def read_npy(body: bytes, parameters: Mapping[str, str], spec: Spec, limits: Lim
     partial = parameters.get("partial", "false")
     if partial not in ("true", "false"):
         raise _wrong(f"partial is {partial!r}, expected true or false")
-    k = parameters.get("k", "10")
-    if not (k.isascii() and k.isdigit() and len(k) < 19):
-        raise _wrong(f"k is {k[:30]!r}, expected a number")
+    digits = parameters.get("k", "10")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        raise _wrong(f"k is {digits[:30]!r}, expected a number")
+    k = _take_k(int(digits), limits)
     is_bits = spec.dtype == "bits"
-    rows = _array_of(body, (spec.dim + 7) // 8 if is_bits else spec.dim, limits)
+    rows = _array_of(body, (spec.dim + 7) // 8 if is_bits else spec.dim, k, limits)
     if is_bits and rows.dtype != np.uint8:
         raise _wrong(f"the array has {rows.dtype}, expected packed bits, of uint8")
     queries = _checked_bits(rows, spec.dim) if is_bits else rows
-    return Question(queries, _take_k(int(k), limits), partial == "true")
+    return Question(queries, k, partial == "true")
 
 
 def write_json(found: Found) -> bytes:
-    """Where there are fewer than k the id is -1, and the distance null."""
+    """Where there are fewer than k the id is -1, and the distance null.
+
+    Query by query: `json` lets no other thread run until it returns.
+    """
     there = np.arange(found.ids.shape[1]) < found.counts[:, None]
     there &= np.isfinite(found.distances)  # JSON has no infinity
-    distances = found.distances.astype(object)
-    distances[~there] = None
-    answer = {
-        "ids": found.ids.tolist(),
-        "distances": distances.tolist(),
-        "counts": found.counts.tolist(),
-        **_about(found),
-    }
-    return json.dumps(answer, allow_nan=False).encode()
+    ids = [json.dumps(row.tolist()) for row in found.ids]
+    distances = [
+        json.dumps(np.where(shown, row.astype(object), None).tolist(), allow_nan=False)
+        for row, shown in zip(found.distances, there, strict=True)
+    ]
+    rest = json.dumps({"counts": found.counts.tolist(), **_about(found)})
+    return (
+        f'{{"ids": [{", ".join(ids)}], "distances": [{", ".join(distances)}], {rest[1:]}'
+    ).encode()
 
 
 def write_npz(found: Found) -> bytes:
@@ -166,12 +172,15 @@ def _about(found: Found) -> dict[str, Any]:
     return {"exact": found.exact, "epoch": found.epoch, "missing": list(found.missing)}
 
 
-def _array_of(body: bytes, columns: int, limits: Limits) -> np.ndarray[Any, Any]:
+def _array_of(body: bytes, columns: int, k: int, limits: Limits) -> np.ndarray[Any, Any]:
     file = io.BytesIO(body)
     try:
         shape, by_columns, dtype = HEADERS[np.lib.format.read_magic(file)](file)
     except Exception as error:  # of many types, by what numpy reads the header with
         raise _wrong(f"the body is not a .npy: {type(error).__name__} {error}"[:300]) from None
+    # Of bool, or so large that Python may refuse to write it.
+    if any(type(side) is not int or abs(side) >= 1 << 63 for side in shape):
+        raise _wrong("the header says a shape that no array has")
     if (
         dtype.name not in DTYPES
         or not dtype.isnative
@@ -184,7 +193,7 @@ def _array_of(body: bytes, columns: int, limits: Limits) -> np.ndarray[Any, Any]
             f"the array has shape {shape} of {dtype}{' by columns' * by_columns}, expected (rows, "
             f"{columns}) by rows, of one of {', '.join(DTYPES)}"
         )
-    _check_count(shape[0], limits)
+    _check_count(shape[0], k, limits)
     expected, actual = shape[0] * shape[1] * dtype.itemsize, len(body) - file.tell()
     if expected != actual:
         raise _wrong(f"the header says {shape} of {dtype}, {expected} bytes; {actual} follow it")
@@ -259,11 +268,16 @@ def _take_k(k: Any, limits: Limits) -> int:
     return k
 
 
-def _check_count(queries: int, limits: Limits) -> None:
+def _check_count(queries: int, k: int, limits: Limits) -> None:
     if queries > limits.queries:
         raise RefusedError(
             413, "limit", f"{queries} queries, the service allows at most {limits.queries} at once"
         )
+    if queries * k > limits.results:
+        raise RefusedError(
+            413, "limit", f"{queries} queries of k = {k} have {queries * k} results, the service "
+            f"allows at most {limits.results} at once: ask for fewer at a time",
+        )  # fmt: skip
 
 
 def _refuse_constant(name: str) -> None:
