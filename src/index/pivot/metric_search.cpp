@@ -168,10 +168,12 @@ class MetricSearch {
       devices_.emplace(task, context_);
       return;
     }
+    if (grid_.rows == 0) return;
     note_ = fmt::format(
-        "on the CPU: there are neither pivots nor signatures to look at, and the metric '{}' runs "
-        "there",
-        state_.metric->name());
+        "on the CPU: there are neither pivots nor signatures to look at, and the metric '{}' {}",
+        state_.metric->name(),
+        task.distance == DeviceDistance::none ? "runs there"
+                                              : "is counted against the budget there");
   }
 
   const MetricState& state_;

@@ -82,14 +82,19 @@ void ListedKeys::read_found() {
   queue_.wait();
 }
 
+// Without objects that were removed: what their distances are, and whether the metric takes them,
+// does not matter.
 void ListedKeys::sort_by_request(std::span<const LevelRequest> requests) {
+  const std::span<const std::uint64_t> live = state_.ids.live_bits();
   by_request_.sort(places_, std::ssize(requests));
   starts_.assign(1, 0);
   rows_.clear();
   keys_.clear();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     for (const std::uint32_t pair : by_request_.of(static_cast<std::int64_t>(i))) {
-      rows_.push_back(static_cast<std::uint32_t>(places_[pair]));
+      const auto row = static_cast<std::uint32_t>(places_[pair]);
+      if (!live.empty() && (live[row / 64] >> (row % 64) & 1) == 0) continue;
+      rows_.push_back(row);
       keys_.push_back(found_keys_[pair]);
     }
     const std::size_t begin = starts_.back();
