@@ -245,17 +245,17 @@ TEST(CodedAlone, RowsThatAreNotFiniteAreNeverFound) {
 }
 
 TEST(CodedAlone, KeepsToTheMemoryLimit) {
-  const Matrix rows = some_vectors(201'000, 10);
+  const Matrix rows = some_vectors(101'000, 10);
   const std::string family = "coded,codebooks=4,bits=4,iterations=2,train=1000,vectors=none";
   Index index(alone_spec(family));
   index.add(rows.view().slice(0, 1'000));
-  // 13 MB to look up ids, 4 for ids and their table, 4 to encode: with 8 of vectors it were 29.
-  index.add(rows.view().slice(1'000, 200'000), {.memory_limit = 25'000'000});
-  EXPECT_LT(index.stats().bytes, 201'000 * 40);
+  // 6.4 MB to look up ids, 1.9 of ids and their table, 4.3 to encode; with vectors 16.6 in all.
+  index.add(rows.view().slice(1'000, 100'000), {.memory_limit = 14'500'000});
+  EXPECT_LT(index.stats().bytes, 101'000 * 40);
   EXPECT_FALSE(index.search(rows.view().slice(0, 1), {.k = 1}).exact);
   expect_error([&] { index.add(rows, {.memory_limit = 2 << 20}); }, ErrorCode::memory_limit,
                {"add fewer"});
-  EXPECT_EQ(index.size(), 201'000);
+  EXPECT_EQ(index.size(), 101'000);
 }
 
 TEST(CodedAlone, SaysWhatItCannotDoWithoutVectors) {
