@@ -94,12 +94,17 @@ def no_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> NoRay:
 
 def test_other_options_of_actors_that_are_there_are_an_error(no_ray: NoRay, tmp_path: Path) -> None:
     cluster.deploy(tmp_path, "here")
-    others = [{"threads": 3}, {"cpus": 3}, {"max_pending": 3}, {"cache": "/elsewhere"}]
+    others: list[dict[str, Any]] = [
+        {"threads": 3},
+        {"cpus": 3},
+        {"max_pending": 3},
+        {"cache": "/elsewhere"},
+    ]
     for other in others:
         ((option, value),) = other.items()
         expected = f"here-0-0 was started with .*not .*'{option}': {value!r}.*undeploy it first"
         with pytest.raises(nf.InvalidArgumentError, match=expected):
-            cluster.deploy(tmp_path, "here", **other)  # type: ignore[arg-type]
+            cluster.deploy(tmp_path, "here", **other)
 
 
 def test_batches_that_nobody_was_asked_in_time_are_an_error(no_ray: NoRay, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ HEADERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 # Asking again may help, or it may not: what HTTP has for each.
-STATUS = {
+STATUS: dict[type[nf.Error], int] = {
     nf.InvalidArgumentError: 400,
     nf.NotFiniteError: 400,
     nf.UnsupportedError: 400,
@@ -71,8 +71,9 @@ class Question:
     @property
     def kind(self) -> tuple[str, int, bool]:
         """Questions of one kind may be asked as one."""
-        is_bits = isinstance(self.queries, nf.Bits)
-        return "bits" if is_bits else self.queries.dtype.name, self.k, self.partial
+        queries = self.queries
+        name = "bits" if isinstance(queries, nf.Bits) else queries.dtype.name
+        return name, self.k, self.partial
 
 
 class RefusedError(Exception):
@@ -150,13 +151,12 @@ def write_json(found: Found) -> bytes:
     there = np.arange(found.ids.shape[1]) < found.counts[:, None]
     there &= np.isfinite(found.distances)  # JSON has no infinity
     ids = [json.dumps(row.tolist()) for row in found.ids]
-    distances = [
-        json.dumps(np.where(shown, row.astype(object), None).tolist(), allow_nan=False)
-        for row, shown in zip(found.distances, there, strict=True)
-    ]
+    distances = found.distances.astype(object)
+    distances[~there] = None
+    written = [json.dumps(row.tolist(), allow_nan=False) for row in distances]
     rest = json.dumps({"counts": found.counts.tolist(), **_about(found)})
     return (
-        f'{{"ids": [{", ".join(ids)}], "distances": [{", ".join(distances)}], {rest[1:]}'
+        f'{{"ids": [{", ".join(ids)}], "distances": [{", ".join(written)}], {rest[1:]}'
     ).encode()
 
 
