@@ -1,7 +1,6 @@
 #include "index/lsh/gpu/lsh_lists.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -177,7 +176,7 @@ class LshListsSearch final : public LshPairFinder {
   // Those of a bucket that are asked for; behind the last row, also what is not there, which the
   // device counts.
   void add(std::span<const std::uint32_t> found, std::uint32_t query, Range rows) {
-    if (rows.end == run_.rows.size()) rows.end = std::numeric_limits<std::uint32_t>::max();
+    if (rows.end == run_.rows.size()) rows.end = std::int64_t{1} << 32;
     found = rows_between(found, rows);
     while (!found.empty()) {
       if (std::ssize(host_lists_) == room_.sent_rows ||
