@@ -363,7 +363,8 @@ class MetricIndex:
             and the result says exact=False.
         pivots: how many of those an object keeps to look at.
         device: where pivots and signatures are looked at, "opencl" or "opencl,cpu". Distances of
-            what is left are computed there for "edit", "lp:1", "lp:2" and "lp:inf", else on the CPU.
+            what is left are computed there for "edit", "lp:1", "lp:2" and "lp:inf", else on the
+            CPU.
         """
         copies = Copies(True, memory_limit)
         limits = _optional("budget", budget), _optional("pivots", pivots)

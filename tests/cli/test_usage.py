@@ -11,8 +11,8 @@ SEARCHES = ["knn", "graph", "range", "pairs", "mutual", "match", "groundtruth"]
 VALUES = ["select", "pairwise"]
 GROUPS = ["dedup"]
 INDEXES = ["build", "add", "remove", "search", "verify", "compact"]
-COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *GROUPS, *VALUES, "encode", *INDEXES,
-                                "metric", "eval", "plan", "devices", "tune", "completion"]]
+COMMANDS = [[name] for name in ["convert", "info", *SEARCHES, *GROUPS, *VALUES, "train", "encode",
+                                *INDEXES, "metric", "eval", "plan", "devices", "tune", "completion"]]
 COMMANDS += [["plan", name] for name in SEARCHES]
 COMMANDS += [["metric", name] for name in ("search", "pairs", "check")]
 COMMANDS += [["completion", shell] for shell in ("bash", "zsh", "fish")]
@@ -26,6 +26,7 @@ class Help(CommandLine):
         self.path("typed.txt").write_text("neer\n")
         self.path("q.safetensors").write_bytes(QUANTIZER.read_bytes())
         write_bin(self.path("v.fbin"), [[1, 2, 3, 4, 5]], "f")
+        write_bin(self.path("learn.fbin"), [[i * j % 17 for j in range(5)] for i in range(300)], "f")
 
     def test_version(self):
         version = pathlib.Path(__file__).parents[2].joinpath("VERSION").read_text().strip()
