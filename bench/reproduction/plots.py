@@ -48,7 +48,8 @@ def quantity_of(figure: Figure, timing: Timing) -> float:
 def title_on(number: str, figure: Figure, device: dict[str, Any]) -> str:
     named = f"{device['device']}, {device['name']}"
     return (f"{title_of(number, figure)}\n{named}"
-            + (" (OpenCL on a CPU, not a GPU)" if device["is_cpu"] else ""))
+            + (" (OpenCL on a CPU, not a GPU)"
+               if device["is_cpu"] and device["device"] != "cpu" else ""))
 
 
 def draw_recall_lines(axes: Any, recalls: list[Recall]) -> None:
@@ -90,6 +91,24 @@ def draw_recalls(number: str, figure: Figure, measured: Measured, device: dict[s
     all_axes[0].set_ylabel("recall of those matched")
     drawn.legend(*all_axes[0].get_legend_handles_labels(), frameon=False, fontsize="small",
                  loc="outside right center")
+    drawn.suptitle(title_on(number, figure, device), fontsize="medium")
+    drawn.savefig(path, dpi=110)
+    pyplot.close(drawn)
+
+
+def draw_recalls_by_setting(number: str, figure: Figure, measured: Measured,
+                            device: dict[str, Any], path: Path) -> None:
+    """A line for each series, over what was set."""
+    settings = list(dict.fromkeys(recall.data for recall in measured.recalls))
+    drawn, axes = pyplot.subplots(figsize=(9, 4), constrained_layout=True)
+    for series in dict.fromkeys(recall.series for recall in measured.recalls):
+        line = [(settings.index(recall.data), recall.value) for recall in measured.recalls
+                if recall.series == series and recall.value is not None]
+        axes.plot(*zip(*sorted(line), strict=True), "-", marker="o", markersize=4, label=series)
+    axes.set_xticks(range(len(settings)), settings, rotation=20, ha="right", fontsize="small")
+    axes.set_ylabel("recall")
+    axes.grid(alpha=0.3)
+    drawn.legend(frameon=False, fontsize="small", loc="outside right center")
     drawn.suptitle(title_on(number, figure, device), fontsize="medium")
     drawn.savefig(path, dpi=110)
     pyplot.close(drawn)
@@ -160,13 +179,21 @@ def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any]
         draw_recall_curves(number, figure, measured, device, path)
     elif measured.recalls and figure.setting_of:
         draw_recalls_over_times(number, figure, measured, device, path)
-    elif measured.recalls:
+    elif measured.recalls and figure.printed:
         draw_recalls(number, figure, measured, device, path)
+    elif measured.recalls:
+        draw_recalls_by_setting(number, figure, measured, device, path)
     elif measured.places and figure.x:
         draw_places(number, figure, measured, device, path)
     else:
         return False
     return True
+
+
+def label_within_a_decade(axes: Any, numbers: list[int]) -> None:
+    """A log axis has labels at powers of ten, of which there may be none."""
+    if numbers[0] > 0 and numbers[-1] < 10 * numbers[0]:
+        axes.set_xticks(numbers, [f"{number:,}" for number in numbers])
 
 
 def draw_places(number: str, figure: Figure, measured: Measured, device: dict[str, Any], path: Path
@@ -182,6 +209,7 @@ def draw_places(number: str, figure: Figure, measured: Measured, device: dict[st
                           color=colours[name], label=name)
         axes.set(xscale="log", yscale="log", xlabel=figure.x)
         axes.xaxis.set_minor_formatter(NullFormatter())  # its labels would overlap
+        label_within_a_decade(axes, sorted({getattr(place, figure.x) for place in places}))
         axes.set_title(f"{figure.panel} = {panel:,}" if figure.panel else "", fontsize="medium")
         axes.grid(alpha=0.3)
     all_axes[0][0].set_ylabel("times" if figure.derived else "ms" if figure.in_milliseconds
