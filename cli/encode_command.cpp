@@ -89,6 +89,7 @@ void add_encode_command(CLI::App& app) {
                 "Of an index of rq or lsq: lengths of codes in a byte, not in four")
       ->group(kSearch);
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_output_file(command, args->output, "Write the codes, a row each, or an index of them");
   command.get_option("--output")->required();
   command.add_flag("--quiet", args->quiet, "No progress and no summary on standard error")
