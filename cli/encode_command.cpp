@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nearfield/encode_index.hpp>
@@ -52,8 +54,16 @@ void run_encode(const EncodeArguments& args) {
   context.cancel = cancel_on_interrupt();
   std::int64_t before = 0;
   {
-    ProgressBar bar("vectors");
-    if (!args.quiet) context.progress = [&bar](const Progress& done) { bar.show(done); };
+    std::optional<ProgressBar> bar(std::in_place, "vectors");
+    bool writing = false;
+    const auto show = [&](const Progress& done) {
+      if (!writing && done.total != rows->rows()) {  // an index, whose bytes are more than vectors
+        bar.emplace("bytes");
+        writing = true;
+      }
+      bar->show(done);
+    };
+    if (!args.quiet) context.progress = show;
     before = encode(args, quantizer, *rows, context);
   }
   if (args.quiet) return;

@@ -213,9 +213,7 @@ void write_index_file(OutputFile& out, const IndexHead& head, const Family& fami
   auto metadata = numbered ? numbered_metadata(head, rows) : index_metadata(head, features);
   if (packing) packing->add_to(tensors, metadata);
   if (of_family != nullptr) of_family->add_to(tensors);
-  std::int64_t bytes = 0;
-  for (const TensorToWrite& tensor : tensors) bytes += bytes_of(tensor.type, tensor.shape);
-  Monitor monitor(context, bytes);
+  Monitor monitor(context, bytes_of_all(tensors));
   write_tensors(out, std::move(tensors), std::move(metadata), monitor);
   monitor.finish();
 }

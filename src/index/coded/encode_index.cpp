@@ -219,17 +219,17 @@ void check_room_to_write(const CodedParameters& parameters, std::int64_t bytes_o
 
 void write_records(const std::string& records, const std::string& path, const IndexSpec& spec,
                    const Quantizer& quantizer, std::int64_t rows, const Context& context) {
-  Context quiet = context;  // whose progress was that of encoding
-  quiet.progress = nullptr;
-  Monitor monitor(quiet, 1);
-  const RecordsToWrite codes(records, quantizer, parse_coded(spec), rows, monitor);
+  const Monitor preparing(context, 1);
+  const RecordsToWrite codes(records, quantizer, parse_coded(spec), rows, preparing);
   std::vector<TensorToWrite> tensors;
   if (has_not_finite(spec.dtype)) add_all_finite(rows, tensors);
   codes.add_to(tensors);
   OutputFile out(path, context.cancel);
+  Monitor monitor(context, bytes_of_all(tensors));
   write_tensors(out, std::move(tensors), numbered_metadata({.spec = spec, .next_id = rows}, rows),
                 monitor);
   out.commit();
+  monitor.finish();
 }
 
 }  // namespace
