@@ -146,8 +146,9 @@ class Opening {
 
   void reject_beside(const char* feature, std::initializer_list<const char*> tensors) const {
     for (const char* const name : tensors) {
-      if (file_->find(name) != nullptr)
+      if (file_->find(name) != nullptr) {
         reject("says '{}', and has '{}' all the same", feature, name);
+      }
     }
   }
 
