@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nearfield/encode_index.hpp>
@@ -52,8 +54,16 @@ void run_encode(const EncodeArguments& args) {
   context.cancel = cancel_on_interrupt();
   std::int64_t before = 0;
   {
-    ProgressBar bar("vectors");
-    if (!args.quiet) context.progress = [&bar](const Progress& done) { bar.show(done); };
+    std::optional<ProgressBar> bar(std::in_place, "vectors");
+    bool writing = false;
+    const auto show = [&](const Progress& done) {
+      if (!writing && done.total != rows->rows()) {  // an index, whose bytes are more than vectors
+        bar.emplace("bytes");
+        writing = true;
+      }
+      bar->show(done);
+    };
+    if (!args.quiet) context.progress = show;
     before = encode(args, quantizer, *rows, context);
   }
   if (args.quiet) return;
@@ -89,6 +99,7 @@ void add_encode_command(CLI::App& app) {
                 "Of an index of rq or lsq: lengths of codes in a byte, not in four")
       ->group(kSearch);
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_output_file(command, args->output, "Write the codes, a row each, or an index of them");
   command.get_option("--output")->required();
   command.add_flag("--quiet", args->quiet, "No progress and no summary on standard error")

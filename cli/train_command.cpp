@@ -139,6 +139,7 @@ void add_train_command(CLI::App& app) {
       ->group(kInput)
       ->type_name("FILE");
   add_run_options(command, args->run);
+  add_device_options(command, args->run);
   add_output_file(command, args->output, "Write the quantizer");
   command.get_option("--output")->required();
   command.add_flag("--quiet", args->quiet, "No progress and no summary on standard error")

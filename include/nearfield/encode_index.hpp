@@ -19,7 +19,8 @@ struct EncodeIndexOptions {
 
 // Encodes the rows of a source to an index of the family `coded` that has no vectors
 // ("vectors=none"); their ids are their numbers. What is done lies beside it, as that of
-// encode_file, and the same call goes on there. Returns how many rows were done before.
+// encode_file, and the same call goes on there. Returns how many rows were done before. Progress is
+// of rows that are encoded; then, from 0 on again, of bytes that are written, which are more.
 std::int64_t encode_index(const Quantizer& quantizer, const RowSource& rows,
                           const std::string& path, const EncodeIndexOptions& options = {},
                           const Context& context = {});

@@ -60,7 +60,7 @@ struct IndexStats {
 // read.
 struct IndexPart {
   std::shared_ptr<const RowSource> rows;
-  std::span<const std::int64_t> ids;    // of each row
+  std::span<const std::int64_t> ids;    // of each row; empty: their numbers
   std::span<const std::uint64_t> live;  // a bit for each row, as RowFilter::bitset; empty: all
   std::shared_ptr<const void> kept;     // keeps what the others look at
 };

@@ -9,7 +9,7 @@ from nearfield import _core
 from nearfield._arguments import MOST_INT32, file_name, flag, integer, text
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError
-from nearfield._rows import RowsLike, take_vectors
+from nearfield._rows import RowsLike, take_rows, take_vectors
 from nearfield._run import Progress, running
 
 if TYPE_CHECKING:
@@ -148,6 +148,48 @@ class Quantizer:
             device_memory_limit=device_memory_limit,
         ) as run:
             return self._core.encode(rows, run)
+
+    def encode_index(
+        self,
+        vectors: RowsLike,
+        path: str | os.PathLike[str],
+        *,
+        metric: str = "sqeuclidean",
+        byte_norms: bool = False,
+        copy: bool = True,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+        progress: Progress = None,
+        isa: str | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
+    ) -> int:
+        """Writes an index of the codes of vectors, which `Index.open` opens; neither need fit
+        into memory.
+
+        vectors: an array, or a file by `open_rows`; their numbers are their ids.
+        metric: "sqeuclidean", "euclidean" or "inner_product".
+        byte_norms: of "rq" and "lsq" under a distance: lengths of codes in a byte, not in four.
+
+        What is done lies beside the file until it is complete: the same call goes on there, and
+        returns how many vectors were done before. Progress is of vectors, then of bytes.
+        """
+        name = file_name("path", path)
+        metric = text("metric", metric)
+        byte_norms = flag("byte_norms", byte_norms)
+        copies = Copies(copy, memory_limit)
+        rows = take_rows("vectors", vectors, copies)
+        with running(
+            copies,
+            threads=threads,
+            isa=isa,
+            timeout=timeout,
+            progress=progress,
+            device=device,
+            device_memory_limit=device_memory_limit,
+        ) as run:
+            return self._core.encode_index(rows, name, metric, byte_norms, run)
 
     def decode(
         self, codes: RowsLike, *, copy: bool = True, threads: int = 0

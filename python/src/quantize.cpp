@@ -9,6 +9,7 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nearfield/encode_index.hpp>
 
 #include "bindings.hpp"
 #include "results.hpp"
@@ -69,6 +70,15 @@ nb::object encode(const Quantizer& quantizer, const Rows& rows, const Run& run) 
       run_call(run, [&](const Context& context) { return quantizer.encode(view, context); }));
 }
 
+std::int64_t encode_to_index(const Quantizer& quantizer, const Rows& rows, const nb::bytes& path,
+                             std::string_view metric, bool byte_norms, const Run& run) {
+  const std::string name = text(path);
+  const EncodeIndexOptions options{.metric = parse_metric(metric), .byte_norms = byte_norms};
+  return run_call(run, [&](const Context& context) {
+    return encode_index(quantizer, rows.source(), name, options, context);
+  });
+}
+
 nb::object decode(const Quantizer& quantizer, const Rows& codes, const Run& run) {
   const MatrixView view = codes.source().in_memory().value();
   return take(
@@ -110,6 +120,7 @@ void bind_quantize(nb::module_& module) {
              quantizer.save(name);
            })
       .def("encode", encode)
+      .def("encode_index", encode_to_index)
       .def("decode", decode)
       .def("squared_errors", squared_errors)
       .def("codebooks", codebooks)

@@ -27,10 +27,14 @@ Run::Run(int threads, std::optional<std::string> isa, std::optional<std::int64_t
 }
 
 void ProgressRelay::pass_on() {
-  const std::int64_t done = done_.load(std::memory_order_acquire);
-  if (done != passed_on_) {
-    passed_on_ = done;
-    callable_(done, total_.load(std::memory_order_relaxed));
+  Progress last;
+  {
+    const std::lock_guard lock(storing_);
+    last = stored_;
+  }
+  if (last.done != passed_on_.done || last.total != passed_on_.total) {
+    passed_on_ = last;
+    callable_(last.done, last.total);
   }
 }
 

@@ -1,10 +1,10 @@
 // How a call runs, so that Python can interrupt it.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,8 +43,8 @@ class ProgressRelay {
   explicit ProgressRelay(const nb::object& callable) : callable_(callable) {}
 
   void store(const Progress& progress) {
-    total_.store(progress.total, std::memory_order_relaxed);
-    done_.store(progress.done, std::memory_order_release);
+    const std::lock_guard lock(storing_);
+    stored_ = progress;
   }
 
   // Needs the GIL. Calls if something was stored since the last time.
@@ -52,9 +52,9 @@ class ProgressRelay {
 
  private:
   const nb::object& callable_;
-  std::atomic<std::int64_t> done_{-1};
-  std::atomic<std::int64_t> total_{0};
-  std::int64_t passed_on_ = -1;
+  std::mutex storing_;  // guards stored_: a call may count something else, of another total, later
+  Progress stored_{.done = -1};
+  Progress passed_on_{.done = -1};
 };
 
 // What a call has beside its work. Begins and ends with the GIL.

@@ -507,9 +507,8 @@ std::vector<IndexPart> Index::parts() const {
 std::vector<std::int64_t> Index::ids() const {
   std::vector<std::int64_t> ids;
   for (const AskedPart& part : impl_->ask({})) {
-    const std::span<const std::int64_t> all = part.view.ids();
     for (std::int64_t row = 0; row < part.view.count; ++row) {
-      if (part.view.lives(row)) ids.push_back(all[static_cast<std::size_t>(row)]);
+      if (part.view.lives(row)) ids.push_back(part.view.part->id(row));
     }
   }
   return ids;
@@ -553,24 +552,23 @@ namespace {
 
 // That each id leads to its row, and that the next ones are not in use.
 void verify_ids(const OpenedIndex& opened, const std::string& path, Monitor& monitor) {
-  constexpr std::size_t kIdsPerCheck = 64;  // a table made to harm costs all slots for each
-  const std::span<const std::int64_t> ids = opened.part->ids(opened.part->capacity());
-  for (std::size_t row = 0; row < ids.size(); ++row) {
+  constexpr std::int64_t kIdsPerCheck = 64;  // a table made to harm costs all slots for each
+  for (std::int64_t row = 0; row < opened.part->capacity(); ++row) {
     if (row % kIdsPerCheck == 0) monitor.check();
-    const auto found = opened.part->find(ids[row]);
-    if (!found || *found != static_cast<std::int64_t>(row)) {
+    const std::int64_t id = opened.part->id(row);
+    const auto found = opened.part->find(id);
+    if (found != row) {
       fail(ErrorCode::corrupt_file, "{}: row {} has the id {}, which leads to {}: build it again",
-           path, row, ids[row], found ? fmt::format("row {}", *found) : "none");
+           path, row, id, found ? fmt::format("row {}", *found) : "none");
     }
-    const bool unused =
-        ids[row] >= opened.head.next_id && ids[row] != std::numeric_limits<std::int64_t>::max();
-    if (ids[row] == kNoId || unused) {
+    const bool unused = id >= opened.head.next_id && id != std::numeric_limits<std::int64_t>::max();
+    if (id == kNoId || unused) {
       fail(ErrorCode::corrupt_file, "{}: row {} has the id {}, and ids from {} on were never used",
-           path, row, ids[row], opened.head.next_id);
+           path, row, id, opened.head.next_id);
     }
     if (!opened.head.spec.keys) continue;
-    const std::string_view key = opened.part->key(static_cast<std::int64_t>(row));
-    if (opened.part->find(key) != static_cast<std::int64_t>(row)) {
+    const std::string_view key = opened.part->key(row);
+    if (opened.part->find(key) != row) {
       fail(ErrorCode::corrupt_file,
            "{}: the key '{}' of row {} does not lead to it: build it again", path, quotable(key),
            row);

@@ -39,6 +39,8 @@ void check_writing(const IndexSpec& spec, const Family& family, std::span<const 
 // What a file says of itself. features: as index_format.hpp has them.
 std::map<std::string, std::string> index_metadata(const IndexHead& head,
                                                   const std::string& features);
+// Of one of codes alone that has no ids: they are the numbers of its rows.
+std::map<std::string, std::string> numbered_metadata(const IndexHead& head, std::int64_t rows);
 
 // The live rows of the parts, which were checked. Does not commit.
 void write_index_file(OutputFile& out, const IndexHead& head, const Family& family,

@@ -24,12 +24,15 @@ inline constexpr const char* kDType = "dtype";
 inline constexpr const char* kCols = "cols";
 inline constexpr const char* kKeys = "keys";  // "1" or "0"
 inline constexpr const char* kNextId = "next_id";
+inline constexpr const char* kRowCount = "rows";  // where no ids are there to be counted
 inline constexpr const char* kStep = "packed.step";
 inline constexpr const char* kRotated = "packed.rotated";  // "1" or "0"
 
-// Features.
+// Features: one of these, or none.
 inline constexpr const char* kPackedRows = "packed_rows";  // there are no rows beside packed.values
 inline constexpr const char* kCodedRows = "coded_rows";    // nor beside the codes of the family
+// The same, and no ids either: they are the numbers of rows.
+inline constexpr const char* kNumberedCodes = "coded_rows,numbered_ids";
 
 // Tensors.
 inline constexpr const char* kRows = "rows";

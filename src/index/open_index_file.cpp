@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "core/checked.hpp"
@@ -29,13 +30,17 @@ class Opening {
     check_format();
     IndexHead head{.spec = read_spec(), .next_id = number(kNextId)};
     const IndexSpec& spec = head.spec;
-    const std::int64_t rows = read_rows();
+    const std::int64_t rows = is_numbered() ? read_row_count(head.next_id) : read_rows();
     Part::Stored stored;
     stored.file = file_;
+    stored.count = rows;
     stored.rows = read_vectors(spec, rows);
-    stored.vectors = file_->metadata(kFeatures) != kCodedRows;
-    stored.ids = values<std::int64_t>(kIds, TensorType::i64, {rows});
-    stored.table = values<std::uint32_t>(kIdTable, TensorType::u32, {read_slots(kIdTable, rows)});
+    stored.vectors = !is_coded_alone();
+    stored.numbered = is_numbered();
+    if (!stored.numbered) {
+      stored.ids = values<std::int64_t>(kIds, TensorType::i64, {rows});
+      stored.table = values<std::uint32_t>(kIdTable, TensorType::u32, {read_slots(kIdTable, rows)});
+    }
     if (has_not_finite(spec.dtype)) {
       stored.not_finite = values<std::uint64_t>(kNotFinite, TensorType::u64, {divide_up(rows, 64)});
     }
@@ -70,7 +75,7 @@ class Opening {
            file_->path(), version, kVersion);
     }
     const std::string& features = file_->metadata(kFeatures);
-    if (!features.empty() && features != kPackedRows && features != kCodedRows) {
+    if (!features.empty() && features != kPackedRows && !is_coded_alone()) {
       fail(ErrorCode::unsupported,
            "{}: needs {}, which is not known here: open it with a newer "
            "Nearfield",
@@ -82,6 +87,9 @@ class Opening {
            bytes, options_.most_bytes);
     }
   }
+
+  bool is_numbered() const { return file_->metadata(kFeatures) == kNumberedCodes; }
+  bool is_coded_alone() const { return is_numbered() || file_->metadata(kFeatures) == kCodedRows; }
 
   std::int64_t number(const char* name) const {
     const std::string& text = file_->metadata(name);
@@ -124,14 +132,30 @@ class Opening {
     return rows;
   }
 
+  // That there are so many is compared with the tensors that have something of each.
+  std::int64_t read_row_count(std::int64_t next_id) const {
+    reject_beside(kNumberedCodes, {kIds, kIdTable});
+    const std::int64_t rows = number(kRowCount);
+    if (rows > kMostPartRows) reject("has {} rows, and the limit is {}", rows, kMostPartRows);
+    if (next_id < rows) {
+      reject("has {} rows, whose ids are their numbers, and ids from {} on were never used", rows,
+             next_id);
+    }
+    return rows;
+  }
+
+  void reject_beside(const char* feature, std::initializer_list<const char*> tensors) const {
+    for (const char* const name : tensors) {
+      if (file_->find(name) != nullptr) {
+        reject("says '{}', and has '{}' all the same", feature, name);
+      }
+    }
+  }
+
   // Empty where the packed values, or codes, are all there is.
   MatrixView read_vectors(const IndexSpec& spec, std::int64_t rows) const {
-    if (file_->metadata(kFeatures) == kCodedRows) {
-      for (const char* const name : {kRows, kValues}) {
-        if (file_->find(name) != nullptr) {
-          reject("says '{}', and has '{}' beside codes", kCodedRows, name);
-        }
-      }
+    if (is_coded_alone()) {
+      reject_beside(kCodedRows, {kRows, kValues});
       return {nullptr, spec.dtype, 0, spec.cols};
     }
     if (file_->metadata(kFeatures).empty()) {

@@ -26,7 +26,8 @@ std::int64_t bytes_of_rows(const IndexSpec& spec, std::int64_t capacity, bool ve
 }  // namespace
 
 Part::Part(const IndexSpec& spec, std::int64_t capacity, bool vectors)
-    : has_vectors_(vectors),
+    : capacity_(capacity),
+      has_vectors_(vectors),
       own_rows_(bytes_of_rows(spec, capacity, vectors)),
       own_ids_(capacity),
       own_table_(static_cast<std::size_t>(id_table_size(capacity))),
@@ -50,7 +51,9 @@ std::int64_t Part::bytes_for(const IndexSpec& spec, std::int64_t capacity, bool 
 }
 
 Part::Part(Stored stored)
-    : has_vectors_(stored.vectors),
+    : capacity_(stored.count),
+      has_vectors_(stored.vectors),
+      numbered_(stored.numbered),
       file_(std::move(stored.file)),
       stored_(std::move(stored.packed)),
       ids_(stored.ids),
@@ -102,6 +105,7 @@ auto Part::of_file(const Look& look) const {
 }
 
 std::optional<std::int64_t> Part::find(std::int64_t id) const {
+  if (numbered_) return id >= 0 && id < capacity_ ? std::optional(id) : std::nullopt;
   return of_file([&] { return find_row(table_, ids_, id); });
 }
 

@@ -41,8 +41,10 @@ class Part {
   // What a file holds.
   struct Stored {
     std::shared_ptr<const TensorFile> file;
-    MatrixView rows;      // of no use where what is packed holds the same
-    bool vectors = true;  // else there are none
+    std::int64_t count = 0;  // of rows
+    MatrixView rows;         // of no use where what is packed holds the same
+    bool vectors = true;     // else there are none
+    bool numbered = false;   // ids are the numbers of rows, and there is neither of the next two
     std::span<const std::int64_t> ids;
     std::span<const std::uint32_t> table;
     std::span<const std::uint64_t> not_finite;  // of types that have such values
@@ -57,7 +59,7 @@ class Part {
   // What one in memory takes, beside keys that are longer than a std::string holds.
   static std::int64_t bytes_for(const IndexSpec& spec, std::int64_t capacity, bool vectors = true);
 
-  std::int64_t capacity() const { return std::ssize(ids_); }
+  std::int64_t capacity() const { return capacity_; }
   bool mapped() const { return file_ != nullptr; }
   // Else what its family keeps of them is all there is: rows() of any throws, and so does read().
   bool has_vectors() const { return has_vectors_; }
@@ -75,8 +77,12 @@ class Part {
   // Copies some of them, wherever they are, to rows [at, at + count) of a dense matrix.
   void read(std::int64_t first, std::int64_t count, Matrix& into, std::int64_t at) const;
 
+  std::int64_t id(std::int64_t row) const {
+    return numbered_ ? row : ids_[static_cast<std::size_t>(row)];
+  }
+  // None where they are the numbers of rows.
   std::span<const std::int64_t> ids(std::int64_t count) const {
-    return ids_.first(static_cast<std::size_t>(count));
+    return numbered_ ? ids_ : ids_.first(static_cast<std::size_t>(count));
   }
 
   // A bit for each of 64 of its first rows that holds a NaN or an infinity.
@@ -100,7 +106,9 @@ class Part {
   template <class Look>
   auto of_file(const Look& look) const;
 
+  std::int64_t capacity_;
   bool has_vectors_;
+  bool numbered_ = false;
   std::optional<PackedBytes> tiles_;
   AlignedArray<std::byte> own_rows_;  // untouched beyond the last row: takes memory as it fills
   AlignedArray<std::int64_t> own_ids_;

@@ -106,10 +106,7 @@ std::optional<Place> Parts::find_row_of(Name name) const {
 template std::optional<Place> Parts::find_row_of(std::int64_t id) const;
 template std::optional<Place> Parts::find_row_of(std::string_view key) const;
 
-std::int64_t Parts::id(Place place) const {
-  const Held& held = parts_[place.part];
-  return held.part->ids(held.count)[static_cast<std::size_t>(place.row)];
-}
+std::int64_t Parts::id(Place place) const { return parts_[place.part].part->id(place.row); }
 
 std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capacity, bool vectors,
                                   const Monitor& monitor) const {
@@ -121,14 +118,13 @@ std::shared_ptr<Part> Parts::copy(std::span<const Held> parts, std::int64_t capa
   std::int64_t to = 0;
   Matrix vector = keeps_tiles_alone(spec_) ? Matrix(spec_.dtype, 1, spec_.cols) : Matrix();
   for (const Held& held : parts) {
-    const std::span<const std::int64_t> ids = held.part->ids(held.count);
     for (std::int64_t row = 0; row < held.count; ++row) {
       if (row % kRowsPerCheck == 0) monitor.check();
       if (!held.lives(row)) continue;
       if (to == capacity) {
         fail(ErrorCode::corrupt_file, "there are more vectors than ids: a file was changed");
       }
-      const std::int64_t id = ids[static_cast<std::size_t>(row)];
+      const std::int64_t id = held.part->id(row);
       const std::string_view key = spec_.keys ? held.part->key(row) : std::string_view();
       if (vectors) {
         copy->put(to, vector_of(*held.part, row, vector), id, key);

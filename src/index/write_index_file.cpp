@@ -24,15 +24,48 @@ void give_rows(std::span<const PartView> parts, const TakeBytes& take) {
   });
 }
 
-std::vector<std::int64_t> live_ids(std::span<const PartView> parts, std::int64_t rows) {
-  std::vector<std::int64_t> ids;
-  ids.reserve(static_cast<std::size_t>(rows));
+// Whether there are codes alone, whose ids are the numbers that their rows get: none are written.
+// With vectors they are: ranges of tiles and runs of tables are searched with their piece of them.
+bool are_numbered_codes(std::span<const PartView> parts) {
+  bool numbered = !parts.empty();
+  std::int64_t next = 0;
   for_each_run(parts, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
-    const auto all = view.ids();
-    ids.insert(ids.end(), all.begin() + begin, all.begin() + end);
+    numbered = numbered && !view.part->has_vectors();
+    for (std::int64_t row = begin; numbered && row < end; ++row) {
+      numbered = view.part->id(row) == next++;
+    }
   });
-  return ids;
+  return numbered;
 }
+
+// Ids of all rows.
+class IdsToWrite {
+ public:
+  IdsToWrite(std::span<const PartView> parts, std::int64_t rows, const Monitor& monitor) {
+    std::vector<std::uint64_t> hashes;
+    ids_.reserve(static_cast<std::size_t>(rows));
+    hashes.reserve(static_cast<std::size_t>(rows));
+    for_each_run(parts, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        ids_.push_back(view.part->id(row));
+        hashes.push_back(id_hash(ids_.back()));
+      }
+    });
+    table_ = table_of_hashes(hashes, monitor);
+  }
+
+  // It must outlive them.
+  void add_to(std::vector<TensorToWrite>& tensors) const {
+    tensors.push_back(tensor_in_memory(kIds, TensorType::i64, {std::ssize(ids_)},
+                                       std::as_bytes(std::span(ids_))));
+    tensors.push_back(tensor_in_memory(kIdTable, TensorType::u32, {std::ssize(table_)},
+                                       std::as_bytes(std::span(table_))));
+  }
+
+ private:
+  std::vector<std::int64_t> ids_;
+  std::vector<std::uint32_t> table_;
+};
 
 RowBits not_finite_of(std::span<const PartView> parts, std::int64_t rows) {
   RowBits bits(words_of_rows(rows));
@@ -45,13 +78,6 @@ RowBits not_finite_of(std::span<const PartView> parts, std::int64_t rows) {
     }
   });
   return bits;
-}
-
-std::vector<std::uint32_t> table_of(std::span<const std::int64_t> ids, const Monitor& monitor) {
-  std::vector<std::uint64_t> hashes;
-  hashes.reserve(ids.size());
-  for (const std::int64_t id : ids) hashes.push_back(id_hash(id));
-  return table_of_hashes(hashes, monitor);
 }
 
 // Keys of all rows.
@@ -105,8 +131,9 @@ std::int64_t bytes_to_write(const IndexSpec& spec, std::span<const PartView> par
   constexpr std::int64_t kOfAnId = 8 + 8;  // itself and its hash
   constexpr std::int64_t kOfAKey = 8 + 8;  // where it begins, and its hash
   const std::int64_t table = 4 * id_table_size(rows);
-  std::int64_t bytes = kBytesOfAFile + rows * kOfAnId + table + 8 * divide_up(rows, 64) +
-                       Packing::bytes_for(spec, rows, threads);
+  std::int64_t bytes =
+      kBytesOfAFile + 8 * divide_up(rows, 64) + Packing::bytes_for(spec, rows, threads);
+  if (!are_numbered_codes(parts)) bytes += rows * kOfAnId + table;
   if (spec.keys) bytes += rows * kOfAKey + table;
   for (const PartView& view : parts) {
     if (view.live != nullptr) bytes += 8 * std::ssize(*view.live);
@@ -148,12 +175,19 @@ std::map<std::string, std::string> index_metadata(const IndexHead& head,
           {kNextId, fmt::format("{}", head.next_id)}};
 }
 
+std::map<std::string, std::string> numbered_metadata(const IndexHead& head, std::int64_t rows) {
+  auto metadata = index_metadata(head, kNumberedCodes);
+  metadata[kRowCount] = fmt::format("{}", rows);
+  return metadata;
+}
+
 void write_index_file(OutputFile& out, const IndexHead& head, const Family& family,
                       std::span<const PartView> parts, const Context& context) {
   Monitor preparing(context, 1);
   const std::int64_t rows = live_rows(parts);
-  const std::vector<std::int64_t> ids = live_ids(parts, rows);
-  const std::vector<std::uint32_t> table = table_of(ids, preparing);
+  const bool numbered = are_numbered_codes(parts);
+  std::optional<IdsToWrite> ids;
+  if (!numbered) ids.emplace(parts, rows, preparing);
   const auto packing = Packing::of(head.spec, parts, resolve_threads(context.threads), preparing);
   const IndexSpec& spec = head.spec;
   std::vector<TensorToWrite> tensors;
@@ -166,9 +200,7 @@ void write_index_file(OutputFile& out, const IndexHead& head, const Family& fami
            give_rows(parts, take);
          }});
   }
-  tensors.push_back(tensor_in_memory(kIds, TensorType::i64, {rows}, std::as_bytes(std::span(ids))));
-  tensors.push_back(tensor_in_memory(kIdTable, TensorType::u32, {std::ssize(table)},
-                                     std::as_bytes(std::span(table))));
+  if (ids) ids->add_to(tensors);
   RowBits not_finite;
   if (has_not_finite(spec.dtype)) {
     not_finite = not_finite_of(parts, rows);
@@ -177,12 +209,11 @@ void write_index_file(OutputFile& out, const IndexHead& head, const Family& fami
   }
   std::optional<KeysToWrite> keys;
   if (spec.keys) keys.emplace(parts, rows, preparing).add_to(tensors);
-  auto metadata = index_metadata(head, packed_alone ? kPackedRows : coded_alone ? kCodedRows : "");
+  const char* const features = packed_alone ? kPackedRows : coded_alone ? kCodedRows : "";
+  auto metadata = numbered ? numbered_metadata(head, rows) : index_metadata(head, features);
   if (packing) packing->add_to(tensors, metadata);
   if (of_family != nullptr) of_family->add_to(tensors);
-  std::int64_t bytes = 0;
-  for (const TensorToWrite& tensor : tensors) bytes += bytes_of(tensor.type, tensor.shape);
-  Monitor monitor(context, bytes);
+  Monitor monitor(context, bytes_of_all(tensors));
   write_tensors(out, std::move(tensors), std::move(metadata), monitor);
   monitor.finish();
 }

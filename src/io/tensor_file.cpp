@@ -196,6 +196,12 @@ TensorToWrite tensor_in_memory(std::string name, TensorType type, std::vector<st
   return {std::move(name), type, std::move(shape), [bytes](const TakeBytes& take) { take(bytes); }};
 }
 
+std::int64_t bytes_of_all(std::span<const TensorToWrite> tensors) {
+  std::int64_t bytes = 0;
+  for (const TensorToWrite& tensor : tensors) bytes += bytes_of(tensor.type, tensor.shape);
+  return bytes;
+}
+
 void write_tensors(OutputFile& out, std::vector<TensorToWrite> tensors,
                    std::map<std::string, std::string> metadata, Monitor& monitor) {
   tensors = with_padding(std::move(tensors));

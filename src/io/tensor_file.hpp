@@ -66,8 +66,9 @@ TensorToWrite tensor_in_memory(std::string name, TensorType type, std::vector<st
 
 // Between them there is padding of its own, in tensors named _pad.N, and in the metadata a sum of
 // each, in entries named xxh3.NAME, and of the header without it, named xxh3. Does not commit.
-// The monitor is told of their bytes, without the padding.
+// The monitor is told of their bytes, without the padding: bytes_of_all.
 void write_tensors(OutputFile& out, std::vector<TensorToWrite> tensors,
                    std::map<std::string, std::string> metadata, Monitor& monitor);
+std::int64_t bytes_of_all(std::span<const TensorToWrite> tensors);
 
 }  // namespace nearfield

@@ -1,4 +1,4 @@
-"""nearfield select, pairwise, devices and tune.
+"""nearfield select, pairwise, devices and tune; train and encode on devices.
 
 What runs on a device is tested where NEARFIELD_TEST_DEVICE names one, such as opencl.
 """
@@ -16,6 +16,7 @@ from support import (NEARFIELD, CommandLine, float32, in_rows, measure, read_bin
 DEVICE = os.environ.get("NEARFIELD_TEST_DEVICE")
 METRICS = ["sqeuclidean", "euclidean", "l1", "linf", "inner_product"]
 PAIRWISE = ["pairwise", "--queries", "q.fbin", "--base", "b.fbin"]
+TRAIN = ["train", "--vectors", "b.fbin", "--code-bits", 4, "--iterations", 2]
 
 
 def write_npy(path, rows, code):
@@ -172,7 +173,11 @@ class Devices(CommandLine):
     def test_that_are_not_there(self):
         missing = {one["kind"]: one["reason"]
                    for one in json.loads(self.run_well("devices", "--json").stdout)["missing"]}
-        commands = [[*PAIRWISE, "--output", "t.npy"], ["select", "b.fbin", "--output", "i.npy"]]
+        self.run_well(*TRAIN, "--output", "q.safetensors")
+        commands = [[*PAIRWISE, "--output", "t.npy"], ["select", "b.fbin", "--output", "i.npy"],
+                    [*TRAIN, "--output", "other.safetensors"],
+                    ["encode", "--vectors", "b.fbin", "--quantizer", "q.safetensors", "--output",
+                     "c.nf"]]
         for command in commands:
             for kind, reason in missing.items():
                 self.run_badly(*command, "--device", kind, code=1, says=[reason])
@@ -241,6 +246,26 @@ class Devices(CommandLine):
             self.assertTrue(json.loads(done.stdout)["device"].startswith(DEVICE))
             self.assertEqual(self.path("device.csv").read_bytes(),
                              self.path("cpu.csv").read_bytes())
+
+    @unittest.skipUnless(DEVICE, "NEARFIELD_TEST_DEVICE names no device")
+    def test_codes_are_the_same(self):
+        for name, device in ("cpu", []), ("device", ["--device", DEVICE]):
+            self.run_well(*TRAIN, "--output", f"{name}.safetensors", *device)
+            encode = ["encode", "--vectors", "b.fbin", "--quantizer", f"{name}.safetensors"]
+            for ending in "u8bin", "nf":
+                self.run_well(*encode, "--output", f"{name}.{ending}", *device)
+        for ending in "safetensors", "u8bin", "nf":
+            self.assertEqual(self.path(f"device.{ending}").read_bytes(),
+                             self.path(f"cpu.{ending}").read_bytes(), ending)
+
+    def test_codes_of_other_kinds_are_not_for_devices(self):
+        self.run_badly(*TRAIN, "--kind", "pq", "--codebooks", 3, "--device", "opencl", "--output",
+                       "pq.safetensors", code=1, says=["for lsq of 2 codebooks or more", "pq of 3"])
+        self.run_well(*TRAIN, "--kind", "pq", "--codebooks", 3, "--output", "pq.safetensors")
+        self.run_badly("encode", "--vectors", "b.fbin", "--quantizer", "pq.safetensors", "--device",
+                       "opencl", "--output", "c.u8bin", code=1, says=["encoding", "pq of 3"])
+        self.run_badly(*TRAIN, "--device", "opencl:0,opencl:1", "--output", "q.safetensors",
+                       code=1, says=["one device at a time"])
 
     @unittest.skipUnless(DEVICE == "opencl", "NEARFIELD_TEST_DEVICE is not opencl")
     def test_compiled_kernels_are_kept(self):

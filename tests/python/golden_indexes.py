@@ -33,7 +33,7 @@ class Golden:
 
     @property
     def path(self) -> Path:
-        features = f"-{self.features}" if self.features else ""
+        features = "".join(f"-{feature}" for feature in self.features.split(",") if feature)
         family = self.family.partition(",")[0]
         return FOLDER / f"v1-{family}-{self.dtype}-{self.metric}{features}.nf"
 
@@ -55,9 +55,23 @@ class Golden:
             return rows
         return nf.bits(np.packbits(rows, axis=-1, bitorder="little"), self.cols)
 
+    @property
+    def is_numbered(self) -> bool:
+        return self.features.endswith("numbered_ids")
+
     def ids(self) -> Array:
-        """Of the rows, none of them its number."""
-        return 9000 - 100 * np.arange(self.count, dtype=np.int64)
+        """Of the rows: its number of each, or of none."""
+        numbers = np.arange(self.count, dtype=np.int64)
+        return numbers if self.is_numbered else 9000 - 100 * numbers
+
+    def left(self) -> Array:
+        """Rows that were not removed: where ids are the numbers of rows, all."""
+        numbers = np.arange(self.count)
+        return numbers if self.is_numbered else np.delete(numbers, REMOVED)
+
+    @property
+    def next_id(self) -> int:
+        return int(self.ids().max()) + 1
 
     @property
     def is_rounded(self) -> bool:
@@ -96,13 +110,20 @@ ALL = [
     Golden("uint8", "sqeuclidean", family="coded,codebooks=9,train=256,rerank=0", count=300),
     Golden("float32", "euclidean", family=f"{ADDITIVE},train=64,rerank=300", count=300),
     Golden("uint8", "sqeuclidean", "coded_rows", family=f"{ALONE},vectors=none", count=300),
+    Golden(
+        "uint8",
+        "sqeuclidean",
+        "coded_rows,numbered_ids",
+        family=f"{ALONE},vectors=none",
+        count=300,
+    ),
 ]
 
 
 def make(golden: Golden) -> nf.Index:
     index = nf.Index(golden.family, dim=golden.cols, dtype=golden.dtype, metric=golden.metric)
     index.add(golden.as_vectors(golden.rows()), ids=golden.ids())
-    index.remove(golden.ids()[REMOVED : REMOVED + 1])
+    index.remove(np.delete(golden.ids(), golden.left()))
     return index
 
 

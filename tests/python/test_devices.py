@@ -6,6 +6,7 @@ What runs on a device is tested where NEARFIELD_TEST_DEVICE names one, such as o
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -209,7 +210,7 @@ def test_objects_are_the_same_on_a_device() -> None:
 
 
 @on_a_device
-def test_codes_are_the_same_bytes_on_a_device() -> None:
+def test_codes_are_the_same_bytes_on_a_device(tmp_path: Path) -> None:
     vectors = np.random.default_rng(8).normal(size=(400, 12)).astype(np.float32)
     quantizer = nf.Quantizer.train(vectors, codebooks=3, bits=4, iterations=2)
     there = nf.Quantizer.train(vectors, codebooks=3, bits=4, iterations=2, device=DEVICE)
@@ -217,6 +218,9 @@ def test_codes_are_the_same_bytes_on_a_device() -> None:
     for limit in None, "16K":
         codes = quantizer.encode(vectors, device=DEVICE, device_memory_limit=limit)
         np.testing.assert_array_equal(codes, quantizer.encode(vectors))
+    quantizer.encode_index(vectors, tmp_path / "cpu.nf")
+    quantizer.encode_index(vectors, tmp_path / "device.nf", device=DEVICE)
+    assert (tmp_path / "device.nf").read_bytes() == (tmp_path / "cpu.nf").read_bytes()
     product = nf.Quantizer.train(vectors, kind="pq", codebooks=3, bits=4)
     with pytest.raises(nf.UnsupportedError, match="2 codebooks or more"):
         product.encode(vectors, device=DEVICE)

@@ -23,10 +23,10 @@ def test_opens_and_answers(golden: Golden) -> None:
     nf.verify_index(golden.path)
     rows = golden.rows()
     ids = golden.ids()
-    left = np.delete(np.arange(golden.count), REMOVED)
+    left = golden.left()
     with nf.Index.open(golden.path) as index:
         assert (index.dim, index.metric) == (golden.cols, golden.metric)
-        assert len(index) == golden.count - 1
+        assert len(index) == len(left)
         assert np.array_equal(index.ids, ids[left])
         assert index.stats.not_finite == int((~np.isfinite(rows.astype(np.float64))).any(1).sum())
         queries = rows[:5]
@@ -37,7 +37,7 @@ def test_opens_and_answers(golden: Golden) -> None:
         expected, keys, _ = definition.knn(queries, rows[order], 6, golden.metric)
         assert np.array_equal(found.ids, ids[order][expected])
         assert np.array_equal(found.keys, keys)
-        assert index.add(asked)[0] == NEXT_ID
+        assert index.add(asked)[0] == golden.next_id
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,53 @@ def test_goes_on_from_a_checkpoint(vectors: NDArray[np.float32], tmp_path: Path)
         nf.Quantizer.train(vectors, checkpoint=path, seed=1, **SMALL)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_writes_an_index(vectors: NDArray[np.float32], kind: str, tmp_path: Path) -> None:
+    quantizer = nf.Quantizer.train(vectors, kind=kind, **SMALL)
+    done: list[tuple[int, int]] = []
+    assert (
+        quantizer.encode_index(
+            vectors,
+            tmp_path / "codes.nf",
+            metric="euclidean",
+            progress=lambda now, total: done.append((now, total)),
+        )
+        == 0
+    )
+    assert done[-1][0] == done[-1][1] > 500  # bytes
+    assert all(now <= total for now, total in done)
+    nf.verify_index(tmp_path / "codes.nf")
+    about = quantizer.decode(quantizer.encode(vectors))
+    expected = nf.knn(vectors[:20], about, k=5, metric="euclidean")
+    with nf.Index.open(tmp_path / "codes.nf") as index:
+        assert index.metric == "euclidean"
+        np.testing.assert_array_equal(index.ids, np.arange(500))
+        found = index.search(vectors[:20], k=5)
+        np.testing.assert_allclose(found.distances, expected.distances, atol=0.01)
+    nf.write(tmp_path / "vectors.fbin", vectors)
+    rows = nf.open_rows(tmp_path / "vectors.fbin")
+    assert quantizer.encode_index(rows, tmp_path / "again.nf", metric="euclidean") == 0
+    assert (tmp_path / "again.nf").read_bytes() == (tmp_path / "codes.nf").read_bytes()
+
+
+def test_an_index_has_a_metric_and_norms_of_its_kind(
+    vectors: NDArray[np.float32], tmp_path: Path
+) -> None:
+    quantizer = nf.Quantizer.train(vectors, **SMALL)
+    path = tmp_path / "codes.nf"
+    quantizer.encode_index(vectors, path)
+    exact = path.stat().st_size
+    quantizer.encode_index(vectors, path, byte_norms=True)
+    assert path.stat().st_size < exact
+    with pytest.raises(nf.InvalidArgumentError, match="l1"):
+        quantizer.encode_index(vectors, path, metric="l1")
+    product = nf.Quantizer.train(vectors, kind="pq", **SMALL)
+    with pytest.raises(nf.InvalidArgumentError, match="norms"):
+        product.encode_index(vectors, path, byte_norms=True)
+    with pytest.raises(nf.MemoryLimitError, match="500 codes"):
+        quantizer.encode_index(vectors, path, memory_limit="1M")
+
+
 def test_errors_name_what_is_wrong(vectors: NDArray[np.float32]) -> None:
     with pytest.raises(nf.InvalidArgumentError, match="pq, opq, rq, lsq"):
         nf.Quantizer.train(vectors, kind="aq")

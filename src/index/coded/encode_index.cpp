@@ -20,7 +20,6 @@
 #include "index/id_table.hpp"
 #include "index/index_file.hpp"
 #include "index/index_format.hpp"
-#include "index/numbered_ids.hpp"
 #include "index/stages.hpp"
 
 namespace nearfield {
@@ -28,10 +27,6 @@ namespace {
 
 // Rows that are put in order at a time: whole blocks of 64.
 constexpr std::int64_t kRecordsAtOnce = 1 << 14;
-
-// Of the table of ids: 256 MB are looked through four times for 100,000,000 rows.
-constexpr std::int64_t kMostTableBytes = 256 << 20;
-constexpr std::int64_t kLeastTableBytes = 1 << 20;
 
 constexpr std::int64_t kNormBytes = sizeof(float);
 
@@ -210,41 +205,31 @@ void add_all_finite(std::int64_t rows, std::vector<TensorToWrite>& tensors) {
        }});
 }
 
-// Of the table, so many are in memory: what the limit leaves beside the file, ids, and a piece of
-// records as they are read and as blocks.
-std::int64_t slots_at_once(const CodedParameters& parameters, std::int64_t bytes_of_a_record,
-                           std::int64_t rows, const Context& context) {
-  constexpr std::int64_t kSlotBytes = sizeof(std::uint32_t);
-  if (!context.memory_limit) return kMostTableBytes / kSlotBytes;
-  const std::int64_t beside =
-      kBytesOfAFile + NumberedIds::kIdsAtOnce * static_cast<std::int64_t>(sizeof(std::int64_t)) +
-      kRecordsAtOnce * (bytes_of_a_record + kNormBytes) +
-      CodeBlocks::bytes_for(parameters, kRecordsAtOnce);
-  const std::int64_t least = std::min(kLeastTableBytes, id_table_size(rows) * kSlotBytes);
-  if (beside + least > *context.memory_limit) {
+// The file, and a piece of records as they are read and as blocks: whatever the number of rows.
+void check_room_to_write(const CodedParameters& parameters, std::int64_t bytes_of_a_record,
+                         std::int64_t rows, const Context& context) {
+  const std::int64_t needed = kBytesOfAFile + kRecordsAtOnce * (bytes_of_a_record + kNormBytes) +
+                              CodeBlocks::bytes_for(parameters, kRecordsAtOnce);
+  if (context.memory_limit && needed > *context.memory_limit) {
     fail(ErrorCode::memory_limit,
          "writing an index of {} codes takes {} bytes but the memory limit is {}: raise it", rows,
-         beside + least, *context.memory_limit);
+         needed, *context.memory_limit);
   }
-  return std::min(*context.memory_limit - beside, kMostTableBytes) / kSlotBytes;
 }
 
 void write_records(const std::string& records, const std::string& path, const IndexSpec& spec,
-                   const Quantizer& quantizer, std::int64_t rows, std::int64_t slots,
-                   const Context& context) {
-  Context quiet = context;  // whose progress was that of encoding
-  quiet.progress = nullptr;
-  Monitor monitor(quiet, 1);
-  const RecordsToWrite codes(records, quantizer, parse_coded(spec), rows, monitor);
-  const NumberedIds ids(rows, slots, monitor);
+                   const Quantizer& quantizer, std::int64_t rows, const Context& context) {
+  const Monitor preparing(context, 1);
+  const RecordsToWrite codes(records, quantizer, parse_coded(spec), rows, preparing);
   std::vector<TensorToWrite> tensors;
-  ids.add_to(tensors);
   if (has_not_finite(spec.dtype)) add_all_finite(rows, tensors);
   codes.add_to(tensors);
   OutputFile out(path, context.cancel);
-  write_tensors(out, std::move(tensors),
-                index_metadata({.spec = spec, .next_id = rows}, index_format::kCodedRows), monitor);
+  Monitor monitor(context, bytes_of_all(tensors));
+  write_tensors(out, std::move(tensors), numbered_metadata({.spec = spec, .next_id = rows}, rows),
+                monitor);
   out.commit();
+  monitor.finish();
 }
 
 }  // namespace
@@ -261,16 +246,15 @@ std::int64_t encode_index(const Quantizer& quantizer, const RowSource& rows,
   const CodedParameters parameters = parse_coded(spec);
   CodeRecords records(quantizer, parameters.norms != CodedNorms::none, context);
   const std::int64_t bytes = records.bytes_of_a_row();
-  const std::int64_t slots = slots_at_once(parameters, bytes, rows.rows(), context);
+  check_room_to_write(parameters, bytes, rows.rows(), context);
   GrowingFile file(path, "", kBlockOfRows * bytes, encoding_identity(quantizer, rows, bytes));
   const std::int64_t resumed = encode_blocks(
       quantizer, rows, file, [&](MatrixView codes) { return records.of(codes); },
       with_less_memory(context, records.bytes_of_a_block()));
   const std::string what =
-      fmt::format("the table of {} ids that are written: free some", rows.rows());
-  with_memory_errors(what, [&] {
-    write_records(file.partial(), path, spec, quantizer, rows.rows(), slots, context);
-  });
+      fmt::format("the pieces in which {} codes are written: free some", rows.rows());
+  with_memory_errors(
+      what, [&] { write_records(file.partial(), path, spec, quantizer, rows.rows(), context); });
   file.remove();
   return resumed;
 }

@@ -29,9 +29,11 @@ class Stretch {
   // Both ends are multiples of 64, or that of the part.
   Stretch(const AskedPart& part, Range range, SharedPacked packed)
       : packed_(std::move(packed)), finder_(part.finder.get()) {
-    if (!part.by_row) {
-      ids_ = part.view.ids().subspan(static_cast<std::size_t>(range.begin),
-                                     static_cast<std::size_t>(range.size()));
+    // Rows whose ids are their numbers have codes, all of them, and are one range from 0 on.
+    const std::span<const std::int64_t> ids = part.view.ids();
+    if (!part.by_row && !ids.empty()) {
+      ids_ = ids.subspan(static_cast<std::size_t>(range.begin),
+                         static_cast<std::size_t>(range.size()));
     }
     take_filter(part.filter(), range);
     if (!part.view.part->has_vectors()) {

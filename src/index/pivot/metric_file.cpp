@@ -314,9 +314,7 @@ void write_metric_file(const MetricState& state, const std::string& path, const 
                                        {std::ssize(signature_state)}, signature_state));
     tensors.push_back(blocks_to_write(kSignatures, filter.signature_rows()));
   }
-  std::int64_t bytes = 0;
-  for (const TensorToWrite& tensor : tensors) bytes += bytes_of(tensor.type, tensor.shape);
-  Monitor monitor(context, bytes);
+  Monitor monitor(context, bytes_of_all(tensors));
   OutputFile out(path, context.cancel);
   write_tensors(out, std::move(tensors), metadata_of(state), monitor);
   out.commit();

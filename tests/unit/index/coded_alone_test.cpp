@@ -301,7 +301,7 @@ TEST(CodedAlone, AFileHasNotBothCodesAloneAndVectors) {
   bytes.replace(bytes.find(says), says.size(), "\"coded_rows\" ");
   folder.put("changed", bytes);
   expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::corrupt_file,
-               {"packed.values", "beside codes"});
+               {"packed.values", "coded_rows"});
 }
 
 TEST(CodedAlone, APartWithoutVectorsGivesNone) {

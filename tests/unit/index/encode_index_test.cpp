@@ -96,6 +96,36 @@ TEST(EncodeIndex, GoesOnWhereItWasStopped) {
   EXPECT_TRUE(folder.get("codes.nf") == folder.get("whole.nf"));
 }
 
+// Each row 3 bytes and a bit that says it is finite; 18 KB of codebooks, and a header.
+TEST(EncodeIndex, AFileIsCodesAndLittleElse) {
+  const TempFolder folder;
+  const Quantizer quantizer = small_quantizer(QuantizerKind::pq, 3, 8);
+  encode_index(quantizer, MatrixRows(vectors_to_encode(kEncodedRows, 3)), folder.path("codes.nf"));
+  const auto bytes = std::ssize(folder.get("codes.nf"));
+  EXPECT_LT(bytes, kEncodedRows * 25 / 8 + 24'000);
+  EXPECT_LT(Index::open(folder.path("codes.nf")).stats().bytes, 5 * kEncodedRows);
+}
+
+TEST(EncodeIndex, SaysHowManyAreEncodedAndHowMuchIsWritten) {
+  const TempFolder folder;
+  std::vector<Progress> said;
+  Context context;
+  context.progress = [&](const Progress& progress) { said.push_back(progress); };
+  const Quantizer quantizer = small_quantizer(QuantizerKind::lsq, 2, 4);
+  encode_index(quantizer, MatrixRows(vectors_to_encode(kEncodedRows, 3)), folder.path("codes.nf"),
+               {}, context);
+  const auto writing = std::ranges::find_if(
+      said, [](const Progress& progress) { return progress.total != kEncodedRows; });
+  ASSERT_NE(writing, said.begin());
+  ASSERT_NE(writing, said.end());
+  EXPECT_EQ((writing - 1)->done, kEncodedRows);
+  // Of each row a byte of codes and 5 of its norm; beside them the header and little else.
+  EXPECT_GT(said.back().total, 6 * kEncodedRows);
+  EXPECT_LT(said.back().total, std::ssize(folder.get("codes.nf")));
+  EXPECT_EQ(said.back().done, said.back().total);
+  for (auto at = writing; at + 1 < said.end(); ++at) EXPECT_LE(at->done, (at + 1)->done);
+}
+
 TEST(EncodeIndex, ANumberOfRowsMayBeSmall) {
   const TempFolder folder;
   const Quantizer quantizer = small_quantizer(QuantizerKind::lsq, 2, 4);
@@ -110,8 +140,7 @@ TEST(EncodeIndex, ANumberOfRowsMayBeSmall) {
   }
 }
 
-// Writing takes a buffer of 4 MiB, ids, codes and a table of 1 MiB, more than encoding so few
-// columns.
+// Writing takes a buffer of 4 MiB and pieces of codes, more than encoding so few columns.
 TEST(EncodeIndex, WritesWithinTheMemoryLimit) {
   const TempFolder folder;
   const Quantizer quantizer = small_quantizer(QuantizerKind::pq, 3, 4);
