@@ -15,7 +15,8 @@ struct LevelRequest {
   std::int64_t query;
   int low;
   int high;
-  double most_key;  // rows with keys above it are of no use
+  double most_key;             // rows with keys above it are of no use
+  std::int64_t first_row = 0;  // nor are those before it
 };
 
 // The rows of some requests, one after the other, of each rising.

@@ -96,7 +96,7 @@ class ListedRun {
     }
     for (;;) {
       steps_.monitor.check();
-      const std::vector<LevelRequest> requests = requests_of(queries, counts, tile);
+      const std::vector<LevelRequest> requests = requests_of(lister, queries, counts, tile);
       if (requests.empty()) break;
       lister.list(requests, [&](const LevelList& list) {
         if (lister.keyed()) {
@@ -117,8 +117,13 @@ class ListedRun {
   }
 
   // Of those that have not ended.
-  std::vector<LevelRequest> requests_of(Range queries, std::span<const std::uint32_t> counts,
+  std::vector<LevelRequest> requests_of(const LevelLister& lister, Range queries,
+                                        std::span<const std::uint32_t> counts,
                                         std::vector<ListedQuery>& tile) const {
+    // A CPU whose thresholds fall is given what it would look at without a lister, so that it
+    // verifies the same.
+    const bool later =
+        steps_.allowed.meets() == Meets::later_rows && (lister.keyed() || grid_.fixed_thresholds);
     std::vector<LevelRequest> requests;
     for (std::size_t i = 0; i < tile.size(); ++i) {
       RisingProgress& progress = tile[i].progress;
@@ -134,7 +139,7 @@ class ListedRun {
         high = level_for(of_level, progress.low, std::max(progress.needed, progress.low), highest,
                          tile[i].rows);
       }
-      requests.push_back({query, progress.low, high, most});
+      requests.push_back({query, progress.low, high, most, later ? query + 1 : 0});
     }
     return requests;
   }

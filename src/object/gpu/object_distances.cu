@@ -8,6 +8,7 @@ namespace {
 constexpr u32 kLetters = 128;  // of ASCII
 constexpr u32 kPatternWords = 4;
 constexpr u32 kWordBits = 64;
+constexpr u32 kRequestWords = 3;  // the query first, as level_lists.cu has them
 
 // Lists of rows, one behind the other, of requests from the first on. Request block_y of these.
 struct ListedRows {
@@ -24,7 +25,7 @@ NEARFIELD_INLINE ListedRows listed_rows(NEARFIELD_GLOBAL const u32* rows,
                                         NEARFIELD_GLOBAL const double* most, u32 first) {
   const u32 request = first + block_y();
   return {rows, starts[request] - starts[first], starts[request + 1] - starts[first],
-          requests[2 * request], most[request]};
+          requests[kRequestWords * request], most[request]};
 }
 
 struct FoundPairs {

@@ -109,7 +109,7 @@ class TableLister final : public LevelLister {
     std::vector<double> keys;
     std::int64_t computed = 0;
     for (const LevelRequest& request : requests) {
-      for (std::int64_t row = 0; row < table_.rows(); ++row) {
+      for (std::int64_t row = request.first_row; row < table_.rows(); ++row) {
         const int level = table_.level(request.query, row);
         if (level < request.low || level > request.high) continue;
         ++computed;
@@ -219,6 +219,24 @@ TEST(ScanListed, OfAFixedRadius) {
     test.listed(found, allowed, keyed, false);
     for (std::int64_t query = 0; query < 41; ++query) {
       EXPECT_TRUE(std::ranges::equal(found.finish(query), expected.finish(query))) << query;
+    }
+  }
+}
+
+// Of a set with itself each pair is looked at once, by its first.
+TEST(ScanListed, KeysOfLaterRowsAlone) {
+  Listed test;
+  test.grid.fixed_thresholds = true;
+  RowSet allowed = RowSet::all();
+  allowed.set_meets(Meets::later_rows);
+  FoundBudget budget(std::nullopt, "");
+  for (const bool keyed : {false, true}) {
+    RangeSink found(test.grid.queries, 5'000, budget, {});
+    const RisingCounts counts = test.listed(found, allowed, keyed, false);
+    EXPECT_EQ(counts.considered, 41 * 1'500 - 41 * 42 / 2);
+    EXPECT_EQ(counts.verified, counts.considered);
+    for (std::int64_t query = 0; query < 41; ++query) {
+      EXPECT_EQ(std::ssize(found.finish(query)), 1'499 - query);
     }
   }
 }

@@ -39,7 +39,7 @@ std::int64_t bytes_of_tile(const ListerTask& task, std::int64_t queries, std::in
                        static_cast<std::int64_t>(sizeof(double))
                  : 0;
   return queries *
-         (kReach + kLetters + kLevelCount * kSumBytes + 5 * kSumBytes + own + chunks * kSumBytes);
+         (kReach + kLetters + kLevelCount * kSumBytes + 6 * kSumBytes + own + chunks * kSumBytes);
 }
 
 // Of objects that are copied whole.
@@ -159,7 +159,7 @@ void PivotLister::reserve() {
                shape_.queries * kMostPivotPool * static_cast<std::int64_t>(sizeof(std::uint16_t)));
   make_room_in(letters_, shape_.queries * static_cast<std::int64_t>(sizeof(std::uint64_t)));
   make_room_in(counts_, shape_.queries * kLevelCount * kSumBytes);
-  make_room_in(requests_, shape_.queries * 2 * kSumBytes);
+  make_room_in(requests_, shape_.queries * RequestBuffers::kWords * kSumBytes);
   make_room_in(sums_, shape_.queries * first_chunks_.back() * kSumBytes);
   make_room_in(device_totals_, shape_.queries * kSumBytes);
   make_room_in(device_starts_, (shape_.queries + 1) * kSumBytes);
@@ -315,6 +315,7 @@ RequestBuffers PivotLister::count_requested(Range runs, std::span<const LevelReq
   for (const LevelRequest& request : requests) {
     host_requests_.push_back(static_cast<std::uint32_t>(request.query - queries_.begin));
     host_requests_.push_back(static_cast<std::uint32_t>(request.low | request.high << 8));
+    host_requests_.push_back(static_cast<std::uint32_t>(request.first_row));
   }
   const std::int64_t count = std::ssize(requests);
   const std::int64_t chunks = first_chunk(runs.end) - first_chunk(runs.begin);
