@@ -94,18 +94,21 @@ class ListedRun {
       counts.resize(tile.size() * kLevelCount);
       lister.count(counts);
     }
+    const FallingKeys falling{scan_.first_rows,
+                              [this](std::int64_t query) { return threshold(query); }};
     for (;;) {
       steps_.monitor.check();
       const std::vector<LevelRequest> requests = requests_of(lister, queries, counts, tile);
       if (requests.empty()) break;
-      lister.list(requests, [&](const LevelList& list) {
-        if (lister.keyed()) {
-          take_keyed(list, queries, tile);
-        } else {
-          take_listed(list, queries, tile);
-        }
-        steps_.monitor.check();
-      });
+      lister.list(requests, grid_.fixed_thresholds ? nullptr : &falling,
+                  [&](const LevelList& list) {
+                    if (lister.keyed()) {
+                      take_keyed(list, queries, tile);
+                    } else {
+                      take_listed(list, queries, tile);
+                    }
+                    steps_.monitor.check();
+                  });
     }
     finish(number, queries);
   }

@@ -16,7 +16,8 @@ struct ListedBuffers {
   const gpu::Buffer& requests;  // the query of each, and 64 bits more
   const gpu::Buffer& most;      // float64 of each: the distances that are of use
   Range some;                   // those that are listed
-  std::int64_t most_rows;       // that one of them has
+  Range part;                   // of each list, which rows are looked at
+  std::int64_t most_rows;       // that one of them has in it
 };
 
 // Adds the pairs whose distance is of use: the request, from the first of these, and the row. Of

@@ -389,6 +389,42 @@ TEST(DeviceMetric, CopiesThatDoNotFitALowerLimitAreLetGo) {
   EXPECT_EQ(made, 2);
 }
 
+// Distances that are of no use by what was found before them stay on the device.
+TEST(DeviceMetric, FewComeBackOfTheNearest) {
+  const MetricState state = test::some_metric_state("lp:2", {.pool = 0}, 20'000, 3, 22);
+  const std::vector<ObjectView> queries{state.objects.view(7)};
+  const Context context = on_metric_device();
+  const KeyedSearch keyed{DeviceDistance::l2, queries, default_isa()};
+  DeviceListers on = plan_listers({state, 1, DeviceDistance::l2, keyed}, context, context.device);
+  if (!on.task.keyed) GTEST_SKIP() << "the device has no float64";
+  open_listers(on, context);
+  const Monitor monitor(context, 1);
+  const ObjectBounds bounds(state.filter, queries, {0, 1}, {}, default_isa(), 1, monitor);
+  PivotLister& lister = *on.listers.front();
+  lister.set_bounds(bounds);
+  lister.start({0, 1});
+  const LevelRequest request{0, 0, kMostLevel, kInfinity};
+  const auto keys_of = [&](const FallingKeys* falling, std::vector<double>& keys) {
+    std::int64_t computed = 0;
+    lister.list(std::span(&request, 1), falling, [&](const LevelList& list) {
+      keys.insert(keys.end(), list.keys.begin(), list.keys.end());
+      std::sort(keys.begin(), keys.end());
+      computed += list.computed;
+    });
+    EXPECT_EQ(computed, 20'000);
+  };
+  std::vector<double> all;
+  keys_of(nullptr, all);
+  EXPECT_EQ(all.size(), 20'000u);
+  std::vector<double> few;
+  const FallingKeys falling{256, [&](std::int64_t) { return few[9]; }};
+  keys_of(&falling, few);
+  EXPECT_LT(few.size(), 2'000u);
+  all.resize(10);
+  few.resize(10);
+  EXPECT_EQ(few, all);
+}
+
 TEST(DeviceMetric, WhatIsRefusedLeavesNoCopy) {
   const MetricState state = test::some_metric_state("lp:2", {.pool = 0}, 20'000, 3, 21);
   const std::vector<ObjectView> queries{state.objects.view(0)};

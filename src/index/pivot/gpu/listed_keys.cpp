@@ -1,7 +1,6 @@
 #include "index/pivot/gpu/listed_keys.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/fail.hpp"
 #include "core/make_room.hpp"
@@ -40,15 +39,8 @@ void ListedKeys::start(Range queries) {
                 device_, queue_);
 }
 
-ListedKeys::Found ListedKeys::find(std::span<const LevelRequest> requests,
-                                   std::span<const std::uint32_t> totals,
-                                   const gpu::Buffer& device_requests,
-                                   const gpu::Buffer& device_starts, const gpu::Buffer& listed,
-                                   Range some) {
-  const auto first = static_cast<std::size_t>(some.begin);
-  const auto count = static_cast<std::size_t>(some.size());
-  const auto own_totals = totals.subspan(first, count);
-  const auto rows = std::accumulate(own_totals.begin(), own_totals.end(), std::int64_t{0});
+ListedKeys::Found ListedKeys::find(std::span<const LevelRequest> requests, const Lists& lists,
+                                   const Asked& asked) {
   host_most_.clear();
   for (const LevelRequest& request : requests) host_most_.push_back(request.most_key);
   const auto most_bytes = static_cast<std::int64_t>(host_most_.size() * sizeof(double));
@@ -56,11 +48,12 @@ ListedKeys::Found ListedKeys::find(std::span<const LevelRequest> requests,
   const gpu::WaitAtEnd wait(queue_);
   queue_.write(*most_, host_most_.data(), {1, most_bytes, most_bytes, most_bytes});
   queue_.fill(*list_->count, 0);
-  const ListedBuffers buffers{listed, device_starts, device_requests,
-                              *most_, some,          *std::ranges::max_element(own_totals)};
-  run_kernels(buffers, rows);
+  const ListedBuffers buffers{lists.rows, lists.starts, lists.requests,   *most_,
+                              asked.some, asked.part,   asked.part.size()};
+  run_kernels(buffers, asked.rows);
   read_found();
-  sort_by_request(requests.subspan(first, count));
+  sort_by_request(requests.subspan(static_cast<std::size_t>(asked.some.begin),
+                                   static_cast<std::size_t>(asked.some.size())));
   return {starts_, rows_, keys_};
 }
 

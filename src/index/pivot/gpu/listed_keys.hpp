@@ -39,16 +39,26 @@ class ListedKeys {
   // What follows is about these.
   void start(Range queries);
 
-  // Of the rows of some requests, for which there is room; what is of use of them, request by
-  // request.
+  // As PivotLister has them, of all requests.
+  struct Lists {
+    const gpu::Buffer& requests;
+    const gpu::Buffer& starts;
+    const gpu::Buffer& rows;
+  };
+  // Of some requests that part of each list, in all so many rows.
+  struct Asked {
+    Range some;
+    Range part;
+    std::int64_t rows;
+  };
+  // What is of use of them, request by request.
   struct Found {
     std::span<const std::uint32_t> starts;
     std::span<const std::uint32_t> rows;
     std::span<const double> keys;
   };
-  Found find(std::span<const LevelRequest> requests, std::span<const std::uint32_t> totals,
-             const gpu::Buffer& device_requests, const gpu::Buffer& device_starts,
-             const gpu::Buffer& listed, Range some);
+  // There is room for them.
+  Found find(std::span<const LevelRequest> requests, const Lists& lists, const Asked& asked);
 
  private:
   void run_kernels(const ListedBuffers& listed, std::int64_t rows);

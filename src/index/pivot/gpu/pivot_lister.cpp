@@ -7,6 +7,7 @@
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "core/infinity.hpp"
 #include "core/make_room.hpp"
 
 namespace nearfield {
@@ -246,7 +247,9 @@ void PivotLister::count(std::span<std::uint32_t> counts) {
   queue_->wait();
 }
 
-void PivotLister::list(std::span<const LevelRequest> requests, const Take& take) {
+void PivotLister::list(std::span<const LevelRequest> requests, const FallingKeys* falling,
+                       const Take& take) {
+  falling_ = falling;
   list_in(all_runs(), requests, take);
 }
 
@@ -363,14 +366,43 @@ void PivotLister::list_some(Range runs, std::span<const LevelRequest> requests, 
           .keys = {}});
     return;
   }
-  const ListedKeys::Found found =
-      keys_->find(requests, totals_, *requests_, *device_starts_, *listed_rows_, some);
-  take({.requests = requests.subspan(first, count),
-        .starts = found.starts,
-        .rows = found.rows,
-        .levels = {},
-        .keys = found.keys,
-        .computed = listed});
+  take_keys(requests, some, take);
+}
+
+// Before there are thresholds that fall, the first rows of each list are taken alone, then 16 times
+// as many by the thresholds they give: of a list in no order, of which the k nearest are asked for,
+// each part but the first then has some 16 k that come back. Streamed objects come once for all.
+void PivotLister::take_keys(std::span<const LevelRequest> requests, Range some, const Take& take) {
+  constexpr std::int64_t kPartGrowth = 16;
+  std::vector<LevelRequest> newest(requests.begin(), requests.end());
+  const auto own = std::span(newest).subspan(static_cast<std::size_t>(some.begin),
+                                             static_cast<std::size_t>(some.size()));
+  const auto totals = std::span<const std::uint32_t>(totals_).subspan(
+      static_cast<std::size_t>(some.begin), own.size());
+  const std::int64_t longest = std::ranges::max(totals);
+  const bool in_parts = falling_ != nullptr && copy_ != nullptr &&
+                        std::ranges::any_of(own, [](const LevelRequest& request) {
+                          return request.most_key == kInfinity;
+                        });
+  Range part{0, in_parts ? falling_->first_rows : longest};
+  while (part.begin < longest) {
+    part.end = std::min(part.end, longest);
+    std::int64_t computed = 0;
+    for (const std::int64_t total : totals) {
+      computed += std::min(total, part.end) - std::min(total, part.begin);
+    }
+    const ListedKeys::Found found =
+        keys_->find(newest, {*requests_, *device_starts_, *listed_rows_}, {some, part, computed});
+    take({.requests = own,
+          .starts = found.starts,
+          .rows = found.rows,
+          .levels = {},
+          .keys = found.keys,
+          .computed = computed});
+    part = {part.end, kPartGrowth * part.end};
+    if (part.begin >= longest) return;
+    for (LevelRequest& request : own) request.most_key = falling_->most_key(request.query);
+  }
 }
 
 void PivotLister::fill_lists(Range runs, Range some, const RequestBuffers& buffers) {

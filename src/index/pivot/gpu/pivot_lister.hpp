@@ -70,7 +70,8 @@ class PivotLister final : public LevelLister {
   bool keyed() const override { return keys_.has_value(); }
   void start(Range queries) override;
   void count(std::span<std::uint32_t> counts) override;
-  void list(std::span<const LevelRequest> requests, const Take& take) override;
+  void list(std::span<const LevelRequest> requests, const FallingKeys* falling,
+            const Take& take) override;
 
  private:
   const KeptRun& run_at(std::int64_t i);
@@ -89,6 +90,7 @@ class PivotLister final : public LevelLister {
   RequestBuffers count_requested(Range runs, std::span<const LevelRequest> requests);
   void list_some(Range runs, std::span<const LevelRequest> requests, Range some,
                  const RequestBuffers& buffers, const Take& take);
+  void take_keys(std::span<const LevelRequest> requests, Range some, const Take& take);
   void fill_lists(Range runs, Range some, const RequestBuffers& buffers);
   void read_listed(std::int64_t count, std::size_t to);
 
@@ -100,6 +102,7 @@ class PivotLister final : public LevelLister {
   std::vector<Range> runs_;
   std::vector<std::int64_t> first_chunks_;  // of each run, and how many there are of all
   const ObjectBounds* bounds_ = nullptr;
+  const FallingKeys* falling_ = nullptr;  // of those that are listed
   std::optional<LevelStep> step_;
   Range queries_;
   KeptRun streamed_;
