@@ -29,7 +29,8 @@ struct ShapedTask {
     return task;
   }
   std::optional<ListerShape> shape(std::int64_t limit, std::int64_t largest_buffer) const {
-    const gpu::Facts facts{.memory = limit, .largest_buffer = largest_buffer};
+    gpu::Facts facts;
+    facts.largest_buffer = largest_buffer;
     try {
       return ListerShape::of(task(), limit, facts, kShapeChunk, "opencl:0");
     } catch (const Error& error) {

@@ -102,9 +102,12 @@ ListerShape ListerShape::of(const ListerTask& task, std::int64_t limit, const gp
   }
 }
 
+std::int64_t ListerShape::least_room(const ListerTask& task) const {
+  return std::min(task.state.objects.size(), run_rows);
+}
+
 void ListerShape::cut_lists(std::int64_t rows, const ListerTask& task) {
-  const std::int64_t least = std::min(task.state.objects.size(), run_rows);
-  list_room = std::min(list_room, std::max(rows, least));
+  list_room = std::min(list_room, std::max(rows, least_room(task)));
 }
 
 std::int64_t ListerShape::host_bytes(const ListerTask& task) const {
@@ -125,6 +128,7 @@ PivotLister::PivotLister(const ListerTask& task, gpu::Device& device,
       device_(device),
       id_(std::move(id)),
       shape_(shape),
+      least_(shape.least_room(task)),
       copy_(std::move(copy)),
       runs_(kept_runs(state_.filter, state_.objects.size(), shape.run_rows)),
       queue_(std::move(queue)) {
@@ -156,6 +160,7 @@ void PivotLister::make_room_in(std::unique_ptr<gpu::Buffer>& buffer, std::int64_
 
 // What every search needs.
 void PivotLister::reserve() {
+  const gpu::WaitAtEnd wait(*queue_);
   make_room_in(reaches_,
                shape_.queries * kMostPivotPool * static_cast<std::int64_t>(sizeof(std::uint16_t)));
   make_room_in(letters_, shape_.queries * static_cast<std::int64_t>(sizeof(std::uint64_t)));
@@ -164,14 +169,12 @@ void PivotLister::reserve() {
   make_room_in(sums_, shape_.queries * first_chunks_.back() * kSumBytes);
   make_room_in(device_totals_, shape_.queries * kSumBytes);
   make_room_in(device_starts_, (shape_.queries + 1) * kSumBytes);
-  const std::int64_t least = std::min(state_.objects.size(), shape_.run_rows);
-  make_room_in(listed_rows_, least * kSumBytes);
-  make_room_in(listed_levels_, least);
-  if (keys_) keys_->reserve(least);
+  make_room_in(listed_rows_, least_ * kSumBytes);
+  make_room_in(listed_levels_, least_);
+  if (keys_) keys_->reserve(least_);
   if (copy_ != nullptr) return;
   const auto longest = std::ranges::max_element(runs_, {}, &Range::size);
   run_at(longest - runs_.begin());
-  queue_->wait();
 }
 
 // False where the device has no room for so many: fewer are tried then.
@@ -184,7 +187,8 @@ bool PivotLister::make_lists(std::int64_t rows) {
     if (keys_) keys_->reserve(rows);
     return true;
   } catch (const gpu::OutOfMemory&) {  // it has less than it says
-    shape_.list_room = rows / 2;
+    // Of a run's there was room before.
+    shape_.list_room = rows > least_ ? std::max(rows / 2, least_) : rows / 2;
     return false;
   }
 }

@@ -47,6 +47,8 @@ struct ListerShape {
   static ListerShape of(const ListerTask& task, std::int64_t limit, const gpu::Facts& facts,
                         std::int64_t chunk_rows, const std::string& id);
 
+  // Rows of a run: a list of them must fit.
+  std::int64_t least_room(const ListerTask& task) const;
   // Lists of no more than so many rows, or of those of a run.
   void cut_lists(std::int64_t rows, const ListerTask& task);
 
@@ -98,6 +100,7 @@ class PivotLister final : public LevelLister {
   gpu::Device& device_;
   std::string id_;
   ListerShape shape_;
+  std::int64_t least_;  // its least_room
   std::shared_ptr<const MetricDeviceCopy> copy_;
   std::vector<Range> runs_;
   std::vector<std::int64_t> first_chunks_;  // of each run, and how many there are of all
