@@ -15,7 +15,8 @@ struct LevelRequest {
   std::int64_t query;
   int low;
   int high;
-  double most_key;  // rows with keys above it are of no use
+  double most_key;             // rows with keys above it are of no use
+  std::int64_t first_row = 0;  // nor are those before it
 };
 
 // The rows of some requests, one after the other, of each rising.
@@ -33,6 +34,12 @@ struct LevelList {
   }
 };
 
+// What most_key of a request becomes as its rows are taken, where it falls.
+struct FallingKeys {
+  std::int64_t first_rows;  // so many may be enough to make it fall
+  std::function<double(std::int64_t query)> most_key;
+};
+
 // Asked by one thread.
 class LevelLister {
  public:
@@ -48,9 +55,11 @@ class LevelLister {
   virtual void start(Range queries) = 0;
   // How many rows each of them has of each level: kLevelCount for a query.
   virtual void count(std::span<std::uint32_t> counts) = 0;
-  // Calls take once or more often, with all requests in their order; what it is given is valid
-  // until it returns.
-  virtual void list(std::span<const LevelRequest> requests, const Take& take) = 0;
+  // Calls take once or more often; what it is given is valid until it returns. The rows of a
+  // request come at once, but where keys are known: then some may come at a time, and later ones
+  // are left out by what most_key is by then. falling: null where it does not.
+  virtual void list(std::span<const LevelRequest> requests, const FallingKeys* falling,
+                    const Take& take) = 0;
 };
 
 }  // namespace nearfield

@@ -32,6 +32,7 @@ class RowSet {
   static RowSet list(std::span<const std::int64_t> ids, std::int64_t rows, const Monitor& monitor);
 
   void set_meets(Meets meets) { meets_ = meets; }
+  Meets meets() const { return meets_; }
 
   // Keeps of the candidates those that are in the set.
   void restrict(Candidates& candidates) const;

@@ -94,18 +94,21 @@ class ListedRun {
       counts.resize(tile.size() * kLevelCount);
       lister.count(counts);
     }
+    const FallingKeys falling{scan_.first_rows,
+                              [this](std::int64_t query) { return threshold(query); }};
     for (;;) {
       steps_.monitor.check();
-      const std::vector<LevelRequest> requests = requests_of(queries, counts, tile);
+      const std::vector<LevelRequest> requests = requests_of(lister, queries, counts, tile);
       if (requests.empty()) break;
-      lister.list(requests, [&](const LevelList& list) {
-        if (lister.keyed()) {
-          take_keyed(list, queries, tile);
-        } else {
-          take_listed(list, queries, tile);
-        }
-        steps_.monitor.check();
-      });
+      lister.list(requests, grid_.fixed_thresholds ? nullptr : &falling,
+                  [&](const LevelList& list) {
+                    if (lister.keyed()) {
+                      take_keyed(list, queries, tile);
+                    } else {
+                      take_listed(list, queries, tile);
+                    }
+                    steps_.monitor.check();
+                  });
     }
     finish(number, queries);
   }
@@ -117,8 +120,13 @@ class ListedRun {
   }
 
   // Of those that have not ended.
-  std::vector<LevelRequest> requests_of(Range queries, std::span<const std::uint32_t> counts,
+  std::vector<LevelRequest> requests_of(const LevelLister& lister, Range queries,
+                                        std::span<const std::uint32_t> counts,
                                         std::vector<ListedQuery>& tile) const {
+    // A CPU whose thresholds fall is given what it would look at without a lister, so that it
+    // verifies the same.
+    const bool later =
+        steps_.allowed.meets() == Meets::later_rows && (lister.keyed() || grid_.fixed_thresholds);
     std::vector<LevelRequest> requests;
     for (std::size_t i = 0; i < tile.size(); ++i) {
       RisingProgress& progress = tile[i].progress;
@@ -134,7 +142,7 @@ class ListedRun {
         high = level_for(of_level, progress.low, std::max(progress.needed, progress.low), highest,
                          tile[i].rows);
       }
-      requests.push_back({query, progress.low, high, most});
+      requests.push_back({query, progress.low, high, most, later ? query + 1 : 0});
     }
     return requests;
   }

@@ -1,34 +1,13 @@
 // What least squares need of rows and their codes: how often two codes meet, and the sum of the
 // rows of each code, in the order of rows, so that bits are those of a CPU.
 #include "device/gpu/kernel_language.h"
+#include "select/gpu/block_order.h"
 
 namespace nearfield::device {
 namespace {
 
 // Rows that are found before they are added.
 constexpr u32 kListed = 1024;
-
-struct Found {
-  NEARFIELD_SHARED u32* rows;  // room for kListed + kThreads
-  NEARFIELD_SHARED u32* of_warps;
-};
-
-// Puts the rows of which it is true behind `count` others, in their order; answers how many there
-// are then. All threads of the block.
-NEARFIELD_INLINE u32 list_in_order(bool of_this, u32 row, u32 count, const Found& found) {
-  const u32 lanes = ballot(of_this);
-  if (lane() == 0) found.of_warps[warp()] = ones(lanes);
-  sync();
-  u32 before = count;
-  u32 all = count;
-  for (u32 w = 0; w < kWarps; ++w) {
-    before += w < warp() ? found.of_warps[w] : 0;
-    all += found.of_warps[w];
-  }
-  if (of_this) found.rows[before + ones(lanes & ((1u << lane()) - 1))] = row;
-  sync();
-  return all;
-}
 
 }  // namespace
 }  // namespace nearfield::device
@@ -67,8 +46,11 @@ NEARFIELD_KERNEL sum_rows(NEARFIELD_GLOBAL const float* rows,
     const u32 row = first + thread();
     const bool has =
         row < count && codes[static_cast<u64>(row) * codebooks + block_y()] == block_x();
-    found = list_in_order(has, row, found, {listed, of_warps});
+    const Slot slot = slot_in_order(has, of_warps);
+    if (has) listed[found + slot.own] = row;
+    found += slot.all;
     if (found < kListed && first + kThreads < count) continue;
+    sync();  // the list has been written; before it is again, slot_in_order waits for all
     for (u32 column = thread(); column < cols; column += kThreads) {
       double sum = own[column];
       for (u32 i = 0; i < found; ++i) {
@@ -78,7 +60,6 @@ NEARFIELD_KERNEL sum_rows(NEARFIELD_GLOBAL const float* rows,
     }
     all += found;
     found = 0;
-    sync();  // the list has been read
   }
   if (thread() == 0) counts[place] += all;
 }

@@ -95,11 +95,15 @@ class MetricSearch {
              sets * grid_.threads * rising_bytes(grid_) + (devices_ ? devices_->host_bytes() : 0);
     };
     const std::optional<std::int64_t> limit = context_.memory_limit;
-    while (limit && result + working() > *limit && (grid_.query_tile > 1 || grid_.threads > 1)) {
+    while (limit && result + working() > *limit) {
       if (grid_.query_tile > 1) {
         grid_.query_tile /= 2;
-      } else {
+      } else if (devices_ && devices_->halve_lists()) {
+        continue;
+      } else if (grid_.threads > 1) {
         --grid_.threads;
+      } else {
+        break;
       }
     }
     if (limit && result + working() > *limit) {
@@ -122,6 +126,7 @@ class MetricSearch {
     plan_.result_bytes = result;
     plan_.working_bytes = working();
     plan_.note = note_;
+    if (devices_) devices_->open();
   }
 
   // How many results fit beside that, if there is a limit.
@@ -168,7 +173,11 @@ class MetricSearch {
       devices_.emplace(task, context_);
       return;
     }
-    if (grid_.rows == 0) return;
+    open_named_devices(context_);
+    if (grid_.rows == 0) {
+      note_ = "on the CPU: there are no objects to look at";
+      return;
+    }
     note_ = fmt::format(
         "on the CPU: there are neither pivots nor signatures to look at, and the metric '{}' {}",
         state_.metric->name(),

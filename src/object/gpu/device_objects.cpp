@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/fail.hpp"
+#include "core/make_room.hpp"
 #include "object/symbols.hpp"
 
 namespace nearfield {
@@ -29,9 +30,10 @@ void copy_values(std::span<const Value> values, gpu::Device& device, gpu::Queue&
 
 }  // namespace
 
-void PackedObjectBytes::clear() {
-  bytes_.clear();
-  ends_.assign(1, 0);
+void PackedObjectBytes::start(std::size_t objects, std::size_t bytes) {
+  reserve_room(bytes_, bytes);
+  reserve_room(ends_, objects + 1);
+  ends_.push_back(0);
 }
 
 void PackedObjectBytes::add(ObjectView object) {
@@ -47,7 +49,9 @@ void PackedObjectBytes::add(ObjectView object) {
 void DeviceObjects::copy(const ObjectList& objects, Range some, PackedObjectBytes& staging,
                          gpu::Device& device, gpu::Queue& queue) {
   rows = some;
-  staging.clear();
+  std::size_t all = 0;
+  for (std::int64_t row = some.begin; row < some.end; ++row) all += objects.view(row).size();
+  staging.start(static_cast<std::size_t>(some.size()), all);
   for (std::int64_t row = some.begin; row < some.end; ++row) staging.add(objects.view(row));
   const gpu::WaitAtEnd wait(queue);
   copy_values(staging.bytes(), device, queue, bytes);
@@ -86,7 +90,7 @@ void DeviceQueries::copy(DeviceDistance distance, std::span<const ObjectView> qu
                          gpu::Device& device, gpu::Queue& queue) {
   if (distance == DeviceDistance::edit) return copy_patterns(queries, device, queue);
   PackedObjectBytes packed;
-  packed.clear();
+  packed.start(queries.size(), 0);
   for (const ObjectView query : queries) packed.add(query);
   const gpu::WaitAtEnd wait(queue);
   copy_values(packed.bytes(), device, queue, values_);

@@ -17,7 +17,8 @@ namespace nearfield {
 // Some bytes behind each other, as they are copied.
 class PackedObjectBytes {
  public:
-  void clear();
+  // Nothing, with room for so many. The old memory is released first.
+  void start(std::size_t objects, std::size_t bytes);
   void add(ObjectView object);
 
   std::span<const std::byte> bytes() const { return bytes_; }

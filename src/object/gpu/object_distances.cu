@@ -8,8 +8,10 @@ namespace {
 constexpr u32 kLetters = 128;  // of ASCII
 constexpr u32 kPatternWords = 4;
 constexpr u32 kWordBits = 64;
+constexpr u32 kRequestWords = 3;  // the query first, as level_lists.cu has them
 
-// Lists of rows, one behind the other, of requests from the first on. Request block_y of these.
+// Lists of rows, one behind the other, of requests from the first on. Request block_y of these, and
+// of its list a part.
 struct ListedRows {
   NEARFIELD_GLOBAL const u32* rows;
   u32 begin;
@@ -21,10 +23,14 @@ struct ListedRows {
 NEARFIELD_INLINE ListedRows listed_rows(NEARFIELD_GLOBAL const u32* rows,
                                         NEARFIELD_GLOBAL const u32* starts,
                                         NEARFIELD_GLOBAL const u32* requests,
-                                        NEARFIELD_GLOBAL const double* most, u32 first) {
+                                        NEARFIELD_GLOBAL const double* most, u32 first,
+                                        u32 part_begin, u32 part_end) {
   const u32 request = first + block_y();
-  return {rows, starts[request] - starts[first], starts[request + 1] - starts[first],
-          requests[2 * request], most[request]};
+  const u32 begin = starts[request] - starts[first];
+  const u32 size = starts[request + 1] - starts[request];
+  return {rows, begin + (part_begin < size ? part_begin : size),
+          begin + (part_end < size ? part_end : size), requests[kRequestWords * request],
+          most[request]};
 }
 
 struct FoundPairs {
@@ -105,14 +111,16 @@ NEARFIELD_INLINE double edit_distance(NEARFIELD_GLOBAL const u64* places, u32 st
 NEARFIELD_KERNEL number_distances(
     NEARFIELD_GLOBAL const nearfield::u32* rows, NEARFIELD_GLOBAL const nearfield::u32* starts,
     NEARFIELD_GLOBAL const nearfield::u32* requests, NEARFIELD_GLOBAL const double* most,
-    nearfield::u32 first_request, NEARFIELD_GLOBAL const double* queries,
-    NEARFIELD_GLOBAL const nearfield::u32* query_ends, NEARFIELD_GLOBAL const double* vectors,
-    NEARFIELD_GLOBAL const nearfield::u32* ends, nearfield::u32 first_row, nearfield::u32 row_count,
-    nearfield::u32 power, NEARFIELD_GLOBAL nearfield::u32* count, nearfield::u32 room,
+    nearfield::u32 first_request, nearfield::u32 part_begin, nearfield::u32 part_end,
+    NEARFIELD_GLOBAL const double* queries, NEARFIELD_GLOBAL const nearfield::u32* query_ends,
+    NEARFIELD_GLOBAL const double* vectors, NEARFIELD_GLOBAL const nearfield::u32* ends,
+    nearfield::u32 first_row, nearfield::u32 row_count, nearfield::u32 power,
+    NEARFIELD_GLOBAL nearfield::u32* count, nearfield::u32 room,
     NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL double* keys) {
   using namespace nearfield::device;
   using nearfield::u32;
-  const ListedRows listed = listed_rows(rows, starts, requests, most, first_request);
+  const ListedRows listed =
+      listed_rows(rows, starts, requests, most, first_request, part_begin, part_end);
   const FoundPairs found{{count, room, places}, keys};
   const u32 begin = query_ends[listed.query];
   const u32 bytes = query_ends[listed.query + 1] - begin;
@@ -135,15 +143,17 @@ NEARFIELD_KERNEL number_distances(
 NEARFIELD_KERNEL edit_distances(
     NEARFIELD_GLOBAL const nearfield::u32* rows, NEARFIELD_GLOBAL const nearfield::u32* starts,
     NEARFIELD_GLOBAL const nearfield::u32* requests, NEARFIELD_GLOBAL const double* most,
-    nearfield::u32 first_request, NEARFIELD_GLOBAL const nearfield::u64* patterns,
-    nearfield::u32 stride, NEARFIELD_GLOBAL const nearfield::u32* symbols,
-    NEARFIELD_GLOBAL const nearfield::u8* texts, NEARFIELD_GLOBAL const nearfield::u32* ends,
-    nearfield::u32 first_row, nearfield::u32 row_count, NEARFIELD_GLOBAL nearfield::u32* count,
-    nearfield::u32 room, NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL double* keys) {
+    nearfield::u32 first_request, nearfield::u32 part_begin, nearfield::u32 part_end,
+    NEARFIELD_GLOBAL const nearfield::u64* patterns, nearfield::u32 stride,
+    NEARFIELD_GLOBAL const nearfield::u32* symbols, NEARFIELD_GLOBAL const nearfield::u8* texts,
+    NEARFIELD_GLOBAL const nearfield::u32* ends, nearfield::u32 first_row, nearfield::u32 row_count,
+    NEARFIELD_GLOBAL nearfield::u32* count, nearfield::u32 room,
+    NEARFIELD_GLOBAL nearfield::u64* places, NEARFIELD_GLOBAL double* keys) {
   using namespace nearfield::device;
   using nearfield::u32;
   using nearfield::u64;
-  const ListedRows listed = listed_rows(rows, starts, requests, most, first_request);
+  const ListedRows listed =
+      listed_rows(rows, starts, requests, most, first_request, part_begin, part_end);
   const FoundPairs found{{count, room, places}, keys};
   const u32 own = symbols[listed.query];
   NEARFIELD_GLOBAL const u64* const pattern =

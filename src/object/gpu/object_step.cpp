@@ -27,21 +27,23 @@ void run_object_distances(gpu::Queue& queue, DeviceDistance distance, const Devi
                                kMostObjectBlocks),
       listed.some.size()};
   const auto first_request = static_cast<std::uint32_t>(listed.some.begin);
+  const auto part_begin = static_cast<std::uint32_t>(listed.part.begin);
+  const auto part_end = static_cast<std::uint32_t>(listed.part.end);
   const auto first_row = static_cast<std::uint32_t>(objects.rows.begin);
   const auto row_count = static_cast<std::uint32_t>(objects.rows.size());
   const auto room = static_cast<std::uint32_t>(found.most);
   if (distance == DeviceDistance::edit) {
-    queue.run(
-        {kObjectModule, "edit_distances"}, grid,
-        {listed.rows, listed.starts, listed.requests, listed.most, first_request, queries.values(),
-         static_cast<std::uint32_t>(queries.stride()), queries.sizes(), *objects.bytes,
-         *objects.ends, first_row, row_count, *found.count, room, *found.places, *found.keys});
+    queue.run({kObjectModule, "edit_distances"}, grid,
+              {listed.rows, listed.starts, listed.requests, listed.most, first_request, part_begin,
+               part_end, queries.values(), static_cast<std::uint32_t>(queries.stride()),
+               queries.sizes(), *objects.bytes, *objects.ends, first_row, row_count, *found.count,
+               room, *found.places, *found.keys});
     return;
   }
   queue.run({kObjectModule, "number_distances"}, grid,
-            {listed.rows, listed.starts, listed.requests, listed.most, first_request,
-             queries.values(), queries.sizes(), *objects.bytes, *objects.ends, first_row, row_count,
-             power_of(distance), *found.count, room, *found.places, *found.keys});
+            {listed.rows, listed.starts, listed.requests, listed.most, first_request, part_begin,
+             part_end, queries.values(), queries.sizes(), *objects.bytes, *objects.ends, first_row,
+             row_count, power_of(distance), *found.count, room, *found.places, *found.keys});
 }
 
 }  // namespace nearfield

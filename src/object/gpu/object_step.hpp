@@ -13,10 +13,11 @@ namespace nearfield {
 struct ListedBuffers {
   const gpu::Buffer& rows;      // 32 bits each
   const gpu::Buffer& starts;    // of every request, 32 bits: where its rows begin, in a list of all
-  const gpu::Buffer& requests;  // the query of each, and 32 bits more
+  const gpu::Buffer& requests;  // the query of each, and 64 bits more
   const gpu::Buffer& most;      // float64 of each: the distances that are of use
   Range some;                   // those that are listed
-  std::int64_t most_rows;       // that one of them has
+  Range part;                   // of each list, which rows are looked at
+  std::int64_t most_rows;       // that one of them has in it
 };
 
 // Adds the pairs whose distance is of use: the request, from the first of these, and the row. Of

@@ -14,8 +14,11 @@
 
 #include "core/infinity.hpp"
 #include "core/random.hpp"
+#include "device/gpu/open.hpp"
+#include "index/pivot/gpu/metric_devices.hpp"
 #include "tests/oracle/texts.hpp"
 #include "tests/unit/expect_error.hpp"
+#include "tests/unit/index/some_metric_state.hpp"
 #include "tests/unit/io/temp_folder.hpp"
 
 namespace nearfield {
@@ -327,6 +330,117 @@ TEST(DeviceMetric, KeepsToTheMemoryLimit) {
   expect_error([&] { index.search(queries, {.k = 1}, host); }, ErrorCode::memory_limit, {"100000"});
 }
 
+// Of a query all objects are near enough, and have room on the device only some at a time: their
+// keys, or themselves where the CPU verifies them.
+TEST(DeviceMetric, ListsThatDoNotFitAreMadeRunByRun) {
+  const SomeObjects objects = some_vectors(150'000, 1, 16);
+  const SomeObjects asked = some_vectors(3, 1, 17);
+  const std::vector<ObjectView> queries = asked.views();
+  Context context = on_metric_device();
+  MetricIndex computed(object_metric("lp:2"), {.pool = 0});
+  computed.add(objects.views());
+  context.device_memory_limit = 3'400'000;
+  expect_nearest(computed, queries, {.k = 10}, context);
+  expect_within(computed, queries, {.radius = kInfinity}, context);
+  MetricIndex listed(object_metric("lp:3"), {.pool = 4});
+  listed.add(objects.views());
+  context.device_memory_limit = 1'100'000;
+  expect_nearest(listed, queries, {.k = 149'000}, context);
+  expect_within(listed, queries, {.radius = kInfinity}, context);
+}
+
+// Of the host they take more than of the device.
+TEST(DeviceMetric, ListsKeepToTheMemoryLimit) {
+  const SomeObjects objects = some_vectors(20'000, 3, 18);
+  const SomeObjects asked = some_vectors(100, 3, 19);
+  MetricIndex index(object_metric("lp:2"), {.pool = 0});
+  index.add(objects.views());
+  Context context = on_metric_device();
+  const std::int64_t before =
+      index.search(asked.views(), {.k = 10}, context).stats.plan.working_bytes;
+  context.memory_limit = 8'000'000;
+  EXPECT_GT(before, *context.memory_limit);
+  expect_nearest(index, asked.views(), {.k = 10}, context);
+  EXPECT_LE(index.search(asked.views(), {.k = 10}, context).stats.plan.working_bytes,
+            *context.memory_limit);
+}
+
+TEST(DeviceMetric, CopiesThatDoNotFitALowerLimitAreLetGo) {
+  const MetricState state = test::some_metric_state("lp:2", {.pool = 0}, 20'000, 3, 20);
+  const ListerTask task{state, 1, DeviceDistance::l2, {}};
+  const Context context = on_metric_device();
+  Context limited = on_metric_device();
+  limited.device_memory_limit = 700'000;
+  const void* const device = &gpu::open_device(context.device).device;
+  int made = 0;
+  const auto hold = [&] {
+    state.copies->of<int>(device, [&] { return std::make_shared<const int>(++made); });
+  };
+  hold();
+  DeviceListers all = plan_listers(task, context, context.device);
+  EXPECT_FALSE(all.shape.streamed);
+  open_listers(all, context);
+  hold();
+  EXPECT_EQ(made, 1);
+  DeviceListers some = plan_listers(task, limited, context.device);
+  EXPECT_TRUE(some.shape.streamed);
+  open_listers(some, limited);
+  hold();
+  EXPECT_EQ(made, 2);
+}
+
+// Distances that are of no use by what was found before them stay on the device.
+TEST(DeviceMetric, FewComeBackOfTheNearest) {
+  const MetricState state = test::some_metric_state("lp:2", {.pool = 0}, 20'000, 3, 22);
+  const std::vector<ObjectView> queries{state.objects.view(7)};
+  const Context context = on_metric_device();
+  const KeyedSearch keyed{DeviceDistance::l2, queries, default_isa()};
+  DeviceListers on = plan_listers({state, 1, DeviceDistance::l2, keyed}, context, context.device);
+  if (!on.task.keyed) GTEST_SKIP() << "the device has no float64";
+  open_listers(on, context);
+  const Monitor monitor(context, 1);
+  const ObjectBounds bounds(state.filter, queries, {0, 1}, {}, default_isa(), 1, monitor);
+  PivotLister& lister = *on.listers.front();
+  lister.set_bounds(bounds);
+  lister.start({0, 1});
+  const LevelRequest request{0, 0, kMostLevel, kInfinity};
+  const auto keys_of = [&](const FallingKeys* falling, std::vector<double>& keys) {
+    std::int64_t computed = 0;
+    lister.list(std::span(&request, 1), falling, [&](const LevelList& list) {
+      keys.insert(keys.end(), list.keys.begin(), list.keys.end());
+      std::sort(keys.begin(), keys.end());
+      computed += list.computed;
+    });
+    EXPECT_EQ(computed, 20'000);
+  };
+  std::vector<double> all;
+  keys_of(nullptr, all);
+  EXPECT_EQ(all.size(), 20'000u);
+  std::vector<double> few;
+  const FallingKeys falling{256, [&](std::int64_t) { return few[9]; }};
+  keys_of(&falling, few);
+  EXPECT_LT(few.size(), 2'000u);
+  all.resize(10);
+  few.resize(10);
+  EXPECT_EQ(few, all);
+}
+
+TEST(DeviceMetric, WhatIsRefusedLeavesNoCopy) {
+  const MetricState state = test::some_metric_state("lp:2", {.pool = 0}, 20'000, 3, 21);
+  const std::vector<ObjectView> queries{state.objects.view(0)};
+  Context context = on_metric_device();
+  context.memory_limit = 100'000;
+  expect_error([&] { search_metric(state, queries, {.k = 1}, context); }, ErrorCode::memory_limit,
+               {"100000"});
+  bool held = true;
+  state.copies->of<MetricDeviceCopy>(&gpu::open_device(context.device).device,
+                                     [&]() -> std::shared_ptr<const MetricDeviceCopy> {
+                                       held = false;
+                                       return nullptr;
+                                     });
+  EXPECT_FALSE(held);
+}
+
 struct FirstNumber {
   double operator()(std::span<const double> a, std::span<const double> b) const {
     return std::abs(a[0] - b[0]);
@@ -356,7 +470,15 @@ TEST(DeviceMetric, SaysWhatItCannotDo) {
             std::string::npos)
       << found.stats.plan.note;
   const MetricIndex none(object_metric("edit"));
-  EXPECT_EQ(none.search(views, {.k = 3}, on_metric_device()).counts[0], 0);
+  const Neighbors nothing = none.search(views, {.k = 3}, on_metric_device());
+  EXPECT_EQ(nothing.counts[0], 0);
+  EXPECT_NE(nothing.stats.plan.note.find("no objects"), std::string::npos);
+  // A device that is not here is not forgiven where there is nothing for it to do.
+  Context other = on_metric_device();
+  other.device = other.device.substr(0, other.device.find(':')) + ":99";
+  for (const MetricIndex* const index : {&none, &std::as_const(bare)}) {
+    expect_error([&] { index->search(views, {.k = 3}, other); }, ErrorCode::unsupported, {":99"});
+  }
 }
 
 // A metric that fails ends the search, wherever rows are listed.

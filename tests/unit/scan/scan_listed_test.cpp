@@ -74,7 +74,7 @@ class TableVerifier final : public Verifier {
   const ListedKeyTable& table_;
 };
 
-// Lists by looking at the table; two requests at a time.
+// Lists by looking at the table; two requests at a time, and keys in two parts where they fall.
 class TableLister final : public LevelLister {
  public:
   TableLister(const ListedKeyTable& table, bool keyed) : table_(table), keyed_(keyed) {}
@@ -90,10 +90,19 @@ class TableLister final : public LevelLister {
       }
     }
   }
-  void list(std::span<const LevelRequest> requests, const Take& take) override {
+  void list(std::span<const LevelRequest> requests, const FallingKeys* falling,
+            const Take& take) override {
     if (fails) fail_now();
     for (std::size_t first = 0; first < requests.size(); first += 2) {
-      list_some(requests.subspan(first, std::min<std::size_t>(2, requests.size() - first)), take);
+      const auto two = requests.subspan(first, std::min<std::size_t>(2, requests.size() - first));
+      std::vector<LevelRequest> some(two.begin(), two.end());
+      std::int64_t begin = 0;
+      if (keyed_ && falling != nullptr) {  // the first rows alone
+        begin = table_.rows() / 3;
+        list_some(some, {0, begin}, take);
+        for (LevelRequest& request : some) request.most_key = falling->most_key(request.query);
+      }
+      list_some(some, {begin, table_.rows()}, take);
     }
   }
   bool fails = false;
@@ -102,14 +111,14 @@ class TableLister final : public LevelLister {
   [[noreturn]] static void fail_now() {
     throw Error(ErrorCode::unsupported, "the lister is made to fail");
   }
-  void list_some(std::span<const LevelRequest> requests, const Take& take) const {
+  void list_some(std::span<const LevelRequest> requests, Range some, const Take& take) const {
     std::vector<std::uint32_t> starts{0};
     std::vector<std::uint32_t> rows;
     std::vector<std::uint8_t> levels;
     std::vector<double> keys;
     std::int64_t computed = 0;
     for (const LevelRequest& request : requests) {
-      for (std::int64_t row = 0; row < table_.rows(); ++row) {
+      for (std::int64_t row = std::max(some.begin, request.first_row); row < some.end; ++row) {
         const int level = table_.level(request.query, row);
         if (level < request.low || level > request.high) continue;
         ++computed;
@@ -219,6 +228,24 @@ TEST(ScanListed, OfAFixedRadius) {
     test.listed(found, allowed, keyed, false);
     for (std::int64_t query = 0; query < 41; ++query) {
       EXPECT_TRUE(std::ranges::equal(found.finish(query), expected.finish(query))) << query;
+    }
+  }
+}
+
+// Of a set with itself each pair is looked at once, by its first.
+TEST(ScanListed, KeysOfLaterRowsAlone) {
+  Listed test;
+  test.grid.fixed_thresholds = true;
+  RowSet allowed = RowSet::all();
+  allowed.set_meets(Meets::later_rows);
+  FoundBudget budget(std::nullopt, "");
+  for (const bool keyed : {false, true}) {
+    RangeSink found(test.grid.queries, 5'000, budget, {});
+    const RisingCounts counts = test.listed(found, allowed, keyed, false);
+    EXPECT_EQ(counts.considered, 41 * 1'500 - 41 * 42 / 2);
+    EXPECT_EQ(counts.verified, counts.considered);
+    for (std::int64_t query = 0; query < 41; ++query) {
+      EXPECT_EQ(std::ssize(found.finish(query)), 1'499 - query);
     }
   }
 }

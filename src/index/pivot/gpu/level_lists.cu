@@ -8,26 +8,37 @@ namespace {
 
 constexpr u32 kLevelCount = 256;
 
-// A request: the query, and the lowest and the highest level 8 bits above it.
+// A request: the query; the lowest and the highest level 8 bits above it; and the first row.
+constexpr u32 kRequestWords = 3;
+
 struct Request {
   u32 query;
   u32 low;
   u32 high;
+  u32 first_row;
 };
 
 NEARFIELD_INLINE Request request_at(NEARFIELD_GLOBAL const u32* requests, u32 i) {
-  const u32 levels = requests[2 * i + 1];
-  return {requests[2 * i], levels & 0xFF, levels >> 8};
+  NEARFIELD_GLOBAL const u32* const own = requests + kRequestWords * i;
+  return {own[0], own[1] & 0xFF, own[1] >> 8, own[2]};
+}
+
+// Of four rows, which are called by their number and first_row, any may be asked for.
+NEARFIELD_INLINE bool may_be_asked(const Request& request, u32 word, u32 rows, u32 first_row) {
+  const u32 row = word * kRowsOfAWord;
+  return row < rows && first_row + row + kRowsOfAWord > request.first_row;
 }
 
 // Bit i: the i-th of four rows is asked for.
 NEARFIELD_INLINE u32 asked_rows(const FourLevels& levels, const Request& request, u32 word,
-                                u32 rows) {
+                                u32 rows, u32 first_row) {
   u32 asked = 0;
   for (u32 i = 0; i < kRowsOfAWord; ++i) {
     const u32 level = levels.of[i];
-    const bool in = level >= request.low && level <= request.high;
-    asked |= (in && word * kRowsOfAWord + i < rows ? 1u : 0u) << i;
+    const u32 row = word * kRowsOfAWord + i;
+    const bool in = level >= request.low && level <= request.high && row < rows &&
+                    first_row + row >= request.first_row;
+    asked |= (in ? 1u : 0u) << i;
   }
   return asked;
 }
@@ -66,7 +77,8 @@ NEARFIELD_KERNEL count_levels(NEARFIELD_GLOBAL const nearfield::u32* blocks, nea
 }
 
 // Of request block_y, how many of the rows of a block of threads are asked for, four of a thread.
-// Of `chunks` for each request, those from first_chunk on.
+// Of `chunks` for each request, those from first_chunk on. Rows are called by their number and
+// first_row.
 NEARFIELD_KERNEL count_rows(NEARFIELD_GLOBAL const nearfield::u32* blocks, nearfield::u32 words,
                             nearfield::u32 slots, nearfield::u32 numbered,
                             NEARFIELD_GLOBAL const nearfield::u64* row_letters,
@@ -74,7 +86,8 @@ NEARFIELD_KERNEL count_rows(NEARFIELD_GLOBAL const nearfield::u32* blocks, nearf
                             NEARFIELD_GLOBAL const nearfield::u16* reaches,
                             NEARFIELD_GLOBAL const nearfield::u64* letters,
                             NEARFIELD_GLOBAL const nearfield::u32* requests, nearfield::u32 chunks,
-                            nearfield::u32 first_chunk, NEARFIELD_GLOBAL nearfield::u32* counts) {
+                            nearfield::u32 first_chunk, nearfield::u32 first_row,
+                            NEARFIELD_GLOBAL nearfield::u32* counts) {
   using namespace nearfield::device;
   using nearfield::u32;
   NEARFIELD_BLOCK u32 shared[kPool];
@@ -84,8 +97,8 @@ NEARFIELD_KERNEL count_rows(NEARFIELD_GLOBAL const nearfield::u32* blocks, nearf
   const AskedQuery query = load_query(reaches, letters, request.query, shared);
   const KeptRows kept{blocks, words, slots, numbered, row_letters, has_letters};
   const u32 word = block_x() * kThreads + thread();
-  if (word * kRowsOfAWord < rows) {
-    const u32 asked = asked_rows(row_levels(kept, query, word), request, word, rows);
+  if (may_be_asked(request, word, rows, first_row)) {
+    const u32 asked = asked_rows(row_levels(kept, query, word), request, word, rows, first_row);
     if (asked != 0) add_to_shared(&total, ones(asked));
   }
   sync();
@@ -140,9 +153,9 @@ NEARFIELD_KERNEL list_rows(
   const u32 word = block_x() * kThreads + thread();
   FourLevels levels = {{0, 0, 0, 0}};
   u32 asked = 0;
-  if (word * kRowsOfAWord < rows) {
+  if (may_be_asked(request, word, rows, first_row)) {
     levels = row_levels(kept, query, word);
-    asked = asked_rows(levels, request, word, rows);
+    asked = asked_rows(levels, request, word, rows, first_row);
   }
   const u32 own = sum_before(ones(asked), before);
   const u64 of_request = static_cast<u64>(number) * chunks;

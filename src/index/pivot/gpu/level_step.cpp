@@ -38,11 +38,12 @@ void LevelStep::count_levels(const KeptRun& run, const AskedBuffers& asked, std:
 
 void LevelStep::count_rows(const KeptRun& run, std::int64_t first_chunk, const AskedBuffers& asked,
                            const RequestBuffers& requests) const {
-  queue_.run({kLevelModule, "count_rows"},
-             {divide_up(run.rows.size(), chunk_rows(queue_)), requests.count},
-             {*run.blocks, block_words_, slots_, numbered_, *run.letters, has_letters_,
-              word_of(run.rows.size()), asked.reaches, asked.letters, requests.requests,
-              word_of(requests.chunks), word_of(first_chunk), requests.sums});
+  queue_.run(
+      {kLevelModule, "count_rows"},
+      {divide_up(run.rows.size(), chunk_rows(queue_)), requests.count},
+      {*run.blocks, block_words_, slots_, numbered_, *run.letters, has_letters_,
+       word_of(run.rows.size()), asked.reaches, asked.letters, requests.requests,
+       word_of(requests.chunks), word_of(first_chunk), word_of(run.rows.begin), requests.sums});
 }
 
 void LevelStep::sum_counts(const RequestBuffers& requests, gpu::Buffer& totals) const {

@@ -14,8 +14,10 @@ struct AskedBuffers {
   const gpu::Buffer& letters;
 };
 
-// Of some queries: 32 bits for the query, 32 for its levels.
+// Of some queries: 32 bits for the query, 32 for its levels, 32 for the first row.
 struct RequestBuffers {
+  static constexpr std::int64_t kWords = 3;
+
   const gpu::Buffer& requests;
   std::int64_t count;
   const gpu::Buffer& sums;  // 32 bits for each chunk of rows of each

@@ -1,7 +1,6 @@
 #include "index/pivot/gpu/listed_keys.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/fail.hpp"
 #include "core/make_room.hpp"
@@ -23,6 +22,14 @@ ListedKeys::ListedKeys(const MetricState& state, const KeyedSearch& search, gpu:
         "an object takes {} bytes, and a run of objects may take {} of the device: raise its limit",
         first, run_bytes);
   }
+  // Room for one, as long as less can be asked for.
+  if (!runs_.empty()) streamed_.copy(state.objects, runs_.front(), staging_, device, queue);
+}
+
+void ListedKeys::reserve(std::int64_t rows) {
+  if (list_ && list_->most >= rows) return;
+  list_.reset();
+  list_.emplace(device_, rows);
 }
 
 void ListedKeys::start(Range queries) {
@@ -32,19 +39,8 @@ void ListedKeys::start(Range queries) {
                 device_, queue_);
 }
 
-ListedKeys::Found ListedKeys::find(std::span<const LevelRequest> requests,
-                                   std::span<const std::uint32_t> totals,
-                                   const gpu::Buffer& device_requests,
-                                   const gpu::Buffer& device_starts, const gpu::Buffer& listed,
-                                   Range some) {
-  const auto first = static_cast<std::size_t>(some.begin);
-  const auto count = static_cast<std::size_t>(some.size());
-  const auto own_totals = totals.subspan(first, count);
-  const auto rows = std::accumulate(own_totals.begin(), own_totals.end(), std::int64_t{0});
-  if (!list_ || list_->most < rows) {
-    list_.reset();
-    list_.emplace(device_, rows);
-  }
+ListedKeys::Found ListedKeys::find(std::span<const LevelRequest> requests, const Lists& lists,
+                                   const Asked& asked) {
   host_most_.clear();
   for (const LevelRequest& request : requests) host_most_.push_back(request.most_key);
   const auto most_bytes = static_cast<std::int64_t>(host_most_.size() * sizeof(double));
@@ -52,21 +48,46 @@ ListedKeys::Found ListedKeys::find(std::span<const LevelRequest> requests,
   const gpu::WaitAtEnd wait(queue_);
   queue_.write(*most_, host_most_.data(), {1, most_bytes, most_bytes, most_bytes});
   queue_.fill(*list_->count, 0);
-  const ListedBuffers buffers{listed, device_starts, device_requests,
-                              *most_, some,          *std::ranges::max_element(own_totals)};
+  const ListedBuffers buffers{lists.rows, lists.starts, lists.requests,   *most_,
+                              asked.some, asked.part,   asked.part.size()};
+  run_kernels(buffers, asked.rows);
+  read_found();
+  sort_by_request(requests.subspan(static_cast<std::size_t>(asked.some.begin),
+                                   static_cast<std::size_t>(asked.some.size())));
+  return {starts_, rows_, keys_};
+}
+
+void ListedKeys::run_kernels(const ListedBuffers& listed, std::int64_t rows) {
   if (copies_ != nullptr) {
     for (const DeviceObjects& objects : *copies_) {
-      run_object_distances(queue_, search_.distance, queries_, objects, buffers, *list_);
+      run_object_distances(queue_, search_.distance, queries_, objects, listed, *list_);
     }
-  } else {
-    for (const Range& run : runs_) {
-      streamed_.copy(state_.objects, run, staging_, device_, queue_);
-      run_object_distances(queue_, search_.distance, queries_, streamed_, buffers, *list_);
-    }
+    return;
   }
-  read_found();
-  sort_by_request(requests.subspan(first, count));
-  return {starts_, rows_, keys_};
+  for (const Range& run : runs_of(listed.rows, rows)) {
+    streamed_.copy(state_.objects, run, staging_, device_, queue_);
+    run_object_distances(queue_, search_.distance, queries_, streamed_, listed, *list_);
+  }
+}
+
+// Those that a listed row is in: the others need not come.
+std::vector<Range> ListedKeys::runs_of(const gpu::Buffer& listed, std::int64_t rows) {
+  make_room(listed_, static_cast<std::size_t>(rows));
+  const auto bytes = rows * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  queue_.read(listed, listed_.data(), {1, bytes, bytes, bytes});
+  queue_.wait();
+  std::vector<bool> needed(runs_.size());
+  std::size_t run = 0;
+  for (const std::int64_t row : listed_) {
+    if (row < runs_[run].begin) run = 0;  // of the next request: they rise within one
+    while (row >= runs_[run].end) ++run;
+    needed[run] = true;
+  }
+  std::vector<Range> found;
+  for (run = 0; run < runs_.size(); ++run) {
+    if (needed[run]) found.push_back(runs_[run]);
+  }
+  return found;
 }
 
 void ListedKeys::read_found() {
@@ -88,8 +109,8 @@ void ListedKeys::sort_by_request(std::span<const LevelRequest> requests) {
   const std::span<const std::uint64_t> live = state_.ids.live_bits();
   by_request_.sort(places_, std::ssize(requests));
   starts_.assign(1, 0);
-  rows_.clear();
-  keys_.clear();
+  reserve_room(rows_, places_.size());
+  reserve_room(keys_, places_.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     for (const std::uint32_t pair : by_request_.of(static_cast<std::int64_t>(i))) {
       const auto row = static_cast<std::uint32_t>(places_[pair]);
@@ -105,20 +126,25 @@ void ListedKeys::sort_by_request(std::span<const LevelRequest> requests) {
   }
 }
 
-// Those of -1, on the CPU.
+// Those of -1, on the CPU, some at a time.
 void ListedKeys::compute_unknown(const LevelRequest& request, std::span<const std::uint32_t> rows,
                                  std::span<double> keys) const {
+  constexpr std::size_t kMostAtOnce = 1024;
+  std::vector<std::size_t> unknown;
   std::vector<ObjectView> objects;
+  std::vector<double> distances;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (keys[i] < 0) objects.push_back(state_.objects.view(rows[i]));
-  }
-  if (objects.empty()) return;
-  std::vector<double> distances(objects.size());
-  state_.metric->distances(search_.queries[static_cast<std::size_t>(request.query)], objects,
-                           request.most_key, search_.isa, distances);
-  auto next = distances.begin();
-  for (double& key : keys) {
-    if (key < 0) key = *next++;
+    if (keys[i] < 0) {
+      unknown.push_back(i);
+      objects.push_back(state_.objects.view(rows[i]));
+    }
+    if (objects.empty() || (objects.size() < kMostAtOnce && i + 1 < rows.size())) continue;
+    distances.resize(objects.size());
+    state_.metric->distances(search_.queries[static_cast<std::size_t>(request.query)], objects,
+                             request.most_key, search_.isa, distances);
+    for (std::size_t j = 0; j < unknown.size(); ++j) keys[unknown[j]] = distances[j];
+    unknown.clear();
+    objects.clear();
   }
 }
 

@@ -25,24 +25,44 @@ struct KeyedSearch {
 
 class ListedKeys {
  public:
+  // Of the host, for a row of a list: its number, where objects come in runs; its place, key and
+  // number among the places; row and key as they are handed over; and as a sink is given them.
+  static constexpr std::int64_t kHostBytesOfARow = 4 + (8 + 8 + 4) + (4 + 8) + (4 + 8);
+
   // copies: of all objects, null where they come in runs of so many bytes.
   ListedKeys(const MetricState& state, const KeyedSearch& search, gpu::Device& device,
              gpu::Queue& queue, const std::vector<DeviceObjects>* copies, std::int64_t run_bytes);
 
+  // For lists of so many rows. Throws OutOfMemory.
+  void reserve(std::int64_t rows);
+
   // What follows is about these.
   void start(Range queries);
 
-  // Of the rows of some requests; what is of use of them, request by request.
+  // As PivotLister has them, of all requests.
+  struct Lists {
+    const gpu::Buffer& requests;
+    const gpu::Buffer& starts;
+    const gpu::Buffer& rows;
+  };
+  // Of some requests that part of each list, in all so many rows.
+  struct Asked {
+    Range some;
+    Range part;
+    std::int64_t rows;
+  };
+  // What is of use of them, request by request.
   struct Found {
     std::span<const std::uint32_t> starts;
     std::span<const std::uint32_t> rows;
     std::span<const double> keys;
   };
-  Found find(std::span<const LevelRequest> requests, std::span<const std::uint32_t> totals,
-             const gpu::Buffer& device_requests, const gpu::Buffer& device_starts,
-             const gpu::Buffer& listed, Range some);
+  // There is room for them.
+  Found find(std::span<const LevelRequest> requests, const Lists& lists, const Asked& asked);
 
  private:
+  void run_kernels(const ListedBuffers& listed, std::int64_t rows);
+  std::vector<Range> runs_of(const gpu::Buffer& listed, std::int64_t rows);
   void read_found();
   void sort_by_request(std::span<const LevelRequest> requests);
   void compute_unknown(const LevelRequest& request, std::span<const std::uint32_t> rows,
@@ -60,6 +80,7 @@ class ListedKeys {
   std::unique_ptr<gpu::Buffer> most_;
   std::optional<PairList> list_;
   std::vector<double> host_most_;
+  std::vector<std::uint32_t> listed_;
   std::vector<std::uint64_t> places_;
   std::vector<double> found_keys_;
   PairsByQuery by_request_;

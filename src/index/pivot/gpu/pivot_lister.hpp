@@ -37,7 +37,7 @@ struct ListerShape {
   std::int64_t queries = 1;  // at a time
   std::int64_t run_rows = 0;
   std::int64_t run_object_bytes = 0;
-  std::int64_t list_room = 0;   // rows
+  std::int64_t list_room = 0;   // rows, at least those of a run
   std::int64_t list_bytes = 0;  // of a row of a list
   bool streamed = false;        // runs are copied each time
 
@@ -46,11 +46,20 @@ struct ListerShape {
   // For the listers of a device, which share a limit. Throws memory_limit, which names the device.
   static ListerShape of(const ListerTask& task, std::int64_t limit, const gpu::Facts& facts,
                         std::int64_t chunk_rows, const std::string& id);
+
+  // Rows of a run: a list of them must fit.
+  std::int64_t least_room(const ListerTask& task) const;
+  // Lists of no more than so many rows, or of those of a run.
+  void cut_lists(std::int64_t rows, const ListerTask& task);
+
+  // That a lister takes of the host, at most.
+  std::int64_t host_bytes(const ListerTask& task) const;
 };
 
 class PivotLister final : public LevelLister {
  public:
-  // copy: null where runs are streamed.
+  // copy: null where runs are streamed. Throws OutOfMemory where the device has no room for the
+  // least of what the shape says: longer lists are made room for when they come.
   PivotLister(const ListerTask& task, gpu::Device& device, std::unique_ptr<gpu::Queue> queue,
               std::string id, const ListerShape& shape,
               std::shared_ptr<const MetricDeviceCopy> copy);
@@ -63,27 +72,40 @@ class PivotLister final : public LevelLister {
   bool keyed() const override { return keys_.has_value(); }
   void start(Range queries) override;
   void count(std::span<std::uint32_t> counts) override;
-  void list(std::span<const LevelRequest> requests, const Take& take) override;
+  void list(std::span<const LevelRequest> requests, const FallingKeys* falling,
+            const Take& take) override;
 
  private:
-  const KeptRun& run_at(std::size_t i);
+  const KeptRun& run_at(std::int64_t i);
   void make_room_in(std::unique_ptr<gpu::Buffer>& buffer, std::int64_t bytes);
   template <class Value>
   void write(std::span<const Value> values, std::unique_ptr<gpu::Buffer>& to);
-  RequestBuffers count_requested(std::span<const LevelRequest> requests);
-  void list_some(std::span<const LevelRequest> requests, Range some, const RequestBuffers& buffers,
-                 const Take& take);
-  void take_listed(std::span<const LevelRequest> requests, std::span<const std::uint32_t> starts,
-                   const Take& take);
+  void reserve();
+  bool make_lists(std::int64_t rows);
+  [[noreturn]] void refuse_list(const LevelRequest& request, std::int64_t rows) const;
+  Range all_runs() const { return {0, std::ssize(runs_)}; }
+  std::int64_t first_chunk(std::int64_t run) const {
+    return first_chunks_[static_cast<std::size_t>(run)];
+  }
+  void list_in(Range runs, std::span<const LevelRequest> requests, const Take& take);
+  void list_by_runs(const LevelRequest& request, std::int64_t listed, const Take& take);
+  RequestBuffers count_requested(Range runs, std::span<const LevelRequest> requests);
+  void list_some(Range runs, std::span<const LevelRequest> requests, Range some,
+                 const RequestBuffers& buffers, const Take& take);
+  void take_keys(std::span<const LevelRequest> requests, Range some, const Take& take);
+  void fill_lists(Range runs, Range some, const RequestBuffers& buffers);
+  void read_listed(std::int64_t count, std::size_t to);
 
   const MetricState& state_;
   gpu::Device& device_;
   std::string id_;
   ListerShape shape_;
+  std::int64_t least_;  // its least_room
   std::shared_ptr<const MetricDeviceCopy> copy_;
   std::vector<Range> runs_;
   std::vector<std::int64_t> first_chunks_;  // of each run, and how many there are of all
   const ObjectBounds* bounds_ = nullptr;
+  const FallingKeys* falling_ = nullptr;  // of those that are listed
   std::optional<LevelStep> step_;
   Range queries_;
   KeptRun streamed_;
