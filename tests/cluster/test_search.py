@@ -316,23 +316,6 @@ def test_a_full_queue_is_an_error(nodes: Nodes, tmp_path: Path) -> None:
     cluster.undeploy("full")
 
 
-def test_calls_that_nobody_waits_for_leave_the_queue(nodes: Nodes, tmp_path: Path) -> None:
-    """Else a queue of two would be full after the first, and the actor would search for nobody."""
-    import ray
-
-    cluster.build(tmp_path, ROWS, shards=1)
-    slow = stub("cancel", 0, 0, seconds=8, epoch=1, pending=2)
-    running = slow.search.remote((1, ""), QUERIES, 3, {})
-    router = cluster.Router(tmp_path, "cancel", timeout=0.5)
-    for _ in range(5):
-        with pytest.raises(cluster.LostShardError, match="no answer in time"):
-            router.search(QUERIES, 3)
-        time.sleep(0.2)  # a cancelled call is gone when Ray has told its owner
-    ray.get(running)
-    assert ray.get(slow.calls.remote()) == 1
-    cluster.undeploy("cancel")
-
-
 def test_a_job_by_tasks(nodes: Nodes, tmp_path: Path) -> None:
     base = tmp_path / "base.fbin"
     nf.write(base, ROWS[:300])
