@@ -75,15 +75,15 @@ void check_encoding(const Quantizer& quantizer, const RowSource& rows, const Con
 }
 
 std::uint64_t encoding_identity(const Quantizer& quantizer, const RowSource& rows,
-                                std::int64_t bytes_of_a_row) {
+                                std::int64_t bytes_before, std::int64_t bytes_of_a_row) {
   const QuantizerOptions& options = quantizer.options();
   const Quantizer::State& state = quantizer.state();
   Identity identity;
   for (const std::int64_t number :
-       {bytes_of_a_row, rows.rows(), rows.cols(), static_cast<std::int64_t>(rows.dtype()),
-        static_cast<std::int64_t>(options.kind), std::int64_t{options.codebooks},
-        std::int64_t{options.bits}, std::int64_t{options.beam}, std::int64_t{options.rounds},
-        std::int64_t{options.perturbed}, std::int64_t{options.sweeps},
+       {bytes_before, bytes_of_a_row, rows.rows(), rows.cols(),
+        static_cast<std::int64_t>(rows.dtype()), static_cast<std::int64_t>(options.kind),
+        std::int64_t{options.codebooks}, std::int64_t{options.bits}, std::int64_t{options.beam},
+        std::int64_t{options.rounds}, std::int64_t{options.perturbed}, std::int64_t{options.sweeps},
         std::int64_t{options.random_order}, static_cast<std::int64_t>(quantizer.seed())}) {
     identity.add(number);
   }

@@ -20,9 +20,9 @@ inline constexpr std::int64_t kBlockOfRows = 1 << 15;
 // Throws where the quantizer cannot code the rows.
 void check_encoding(const Quantizer& quantizer, const RowSource& rows, const Context& context);
 
-// Which rows and which quantizer a file is of, and how many bytes it has of each row.
+// Which rows and which quantizer a file is of, and how many bytes it has before them and of each.
 std::uint64_t encoding_identity(const Quantizer& quantizer, const RowSource& rows,
-                                std::int64_t bytes_of_a_row);
+                                std::int64_t bytes_before, std::int64_t bytes_of_a_row);
 
 // What goes to the file of the codes of a block.
 using BytesOfCodes = std::function<std::span<const std::byte>(MatrixView codes)>;

@@ -1,3 +1,5 @@
+#include <string>
+
 #include "code/encode_blocks.hpp"
 #include "core/fail.hpp"
 #include "io/growing_file.hpp"
@@ -13,8 +15,9 @@ std::int64_t encode_file(const Quantizer& quantizer, const RowSource& rows, cons
          kMostInPair, rows.rows());
   }
   const std::int64_t code_bytes = quantizer.code_bytes();
-  GrowingFile file(path, pair_header(rows.rows(), code_bytes), kBlockOfRows * code_bytes,
-                   encoding_identity(quantizer, rows, code_bytes));
+  const std::string header = pair_header(rows.rows(), code_bytes);
+  GrowingFile file(path, header, kBlockOfRows * code_bytes,
+                   encoding_identity(quantizer, rows, std::ssize(header), code_bytes));
   const auto bytes_of = [&](MatrixView codes) {
     return std::span(codes.row(0), static_cast<std::size_t>(codes.rows() * code_bytes));
   };

@@ -247,7 +247,7 @@ std::int64_t encode_index(const Quantizer& quantizer, const RowSource& rows,
   CodeRecords records(quantizer, parameters.norms != CodedNorms::none, context);
   const std::int64_t bytes = records.bytes_of_a_row();
   check_room_to_write(parameters, bytes, rows.rows(), context);
-  GrowingFile file(path, "", kBlockOfRows * bytes, encoding_identity(quantizer, rows, bytes));
+  GrowingFile file(path, "", kBlockOfRows * bytes, encoding_identity(quantizer, rows, 0, bytes));
   const std::int64_t resumed = encode_blocks(
       quantizer, rows, file, [&](MatrixView codes) { return records.of(codes); },
       with_less_memory(context, records.bytes_of_a_block()));

@@ -7,6 +7,7 @@
 #include <nearfield/encode_index.hpp>
 #include <nearfield/index.hpp>
 #include <nearfield/knn.hpp>
+#include <nearfield/quantize.hpp>
 
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
@@ -94,6 +95,24 @@ TEST(EncodeIndex, GoesOnWhereItWasStopped) {
   EXPECT_LT(before, kEncodedRows);
   EXPECT_EQ(folder.file_count(), 2);
   EXPECT_TRUE(folder.get("codes.nf") == folder.get("whole.nf"));
+}
+
+// A file of codes that was stopped has the same codes, behind a header, under the same name.
+TEST(EncodeIndex, GoesOnWithNothingThatIsNotAnIndex) {
+  const TempFolder folder;
+  const Matrix rows = vectors_to_encode(kEncodedRows, 4, DType::u8);
+  const Quantizer quantizer = small_quantizer(QuantizerKind::lsq, 2, 4);
+  const EncodeIndexOptions without_norms{.metric = Metric::inner_product};
+  encode_index(quantizer, MatrixRows(rows), folder.path("whole"), without_norms);
+  Context stopped;
+  stopped.progress = [&](const Progress& progress) {
+    if (progress.done >= 3 << 15) stopped.cancel.cancel();
+  };
+  expect_error([&] { encode_file(quantizer, MatrixRows(rows), folder.path("codes"), stopped); },
+               ErrorCode::cancelled, {});
+  EXPECT_EQ(folder.file_count(), 2);
+  EXPECT_EQ(encode_index(quantizer, MatrixRows(rows), folder.path("codes"), without_norms), 0);
+  EXPECT_TRUE(folder.get("codes") == folder.get("whole"));
 }
 
 // Each row 3 bytes and a bit that says it is finite; 18 KB of codebooks, and a header.
