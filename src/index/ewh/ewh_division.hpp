@@ -10,11 +10,6 @@
 
 namespace nearfield {
 
-// Scored by one thread, which share what reading the buckets of a block of rows takes.
-inline constexpr std::int64_t kEwhGroupQueries = 8;
-// Of a run that several threads share for a few queries: fewer are scored in 0.1 ms.
-inline constexpr std::int64_t kLeastEwhPiece = 1 << 18;
-
 struct AskedEwhRun {
   EwhRows rows;
   std::span<const std::int64_t> ids;

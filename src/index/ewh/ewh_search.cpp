@@ -30,6 +30,10 @@ namespace {
 
 constexpr MetricSpec kEwhMetric = Metric::hamming;
 
+// Scored by one thread, which share what reading the buckets of a block of rows takes.
+constexpr std::int64_t kEwhGroupQueries = 8;
+// Of a run that several threads share for a few queries: fewer are scored in 0.1 ms.
+constexpr std::int64_t kLeastEwhPiece = 1 << 18;
 // Where devices and threads share: the last to end keeps the others waiting for a small part.
 constexpr std::int64_t kTasksOfAWorker = 8;
 constexpr std::int64_t kDeviceQueries = 256;  // of a group

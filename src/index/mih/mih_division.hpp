@@ -32,9 +32,6 @@ struct Division {
 Division divide(std::span<const AskedPart> parts, std::int64_t queries, std::int64_t bits,
                 double part_of_a_scan = 1);
 
-// Looked up by one thread, one after the other.
-inline constexpr std::int64_t kMihTaskQueries = 8;
-
 // Of rows that have tables: what it takes of a thread to look a query up, and to scan, in
 // nanoseconds.
 struct LookupEstimate {

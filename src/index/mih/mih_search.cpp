@@ -26,6 +26,9 @@ namespace {
 
 constexpr MetricSpec kHamming = Metric::hamming;
 
+// Looked up by one thread, one after the other.
+constexpr std::int64_t kMihTaskQueries = 8;
+
 // Queries that a run has left to a scan.
 struct LeftToScan {
   std::vector<std::int64_t> queries;
