@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -36,6 +37,10 @@ Matrix some_rows(const RowSource& source, std::int64_t count, Context& context) 
   take_off_limit(context, count, row_bytes(source.dtype(), source.cols()), "vectors to train on",
                  "give fewer --rows");
   Matrix rows(source.dtype(), count, source.cols());
+  if (count == source.rows()) {
+    source.read(0, count, rows, 0);  // one by one each would be a call of the system
+    return rows;
+  }
   for (std::int64_t i = 0; i < count; ++i) source.read(i * source.rows() / count, 1, rows, i);
   return rows;
 }
@@ -108,6 +113,20 @@ void add_quantizer_options(CLI::App& command, QuantizerOptions& options) {
   add_number(command, "--beam", options.beam, "rq: sums that are kept");
 }
 
+// What one kind alone reads would be ignored by the others.
+void check_kind_options(const CLI::App& command, QuantizerKind kind) {
+  const auto refuse_unless = [&](QuantizerKind owner, std::initializer_list<const char*> names) {
+    for (const char* const name : names) {
+      if (kind == owner || command.count(name) == 0) continue;
+      throw CLI::ValidationError(
+          name, fmt::format("belongs to {}, and --kind is {}", to_string(owner), to_string(kind)));
+    }
+  };
+  refuse_unless(QuantizerKind::lsq, {"--rounds", "--train-rounds", "--perturbed", "--sweeps",
+                                     "--random-order", "--relaxation"});
+  refuse_unless(QuantizerKind::rq, {"--beam"});
+}
+
 }  // namespace
 
 void add_train_command(CLI::App& app) {
@@ -144,7 +163,10 @@ void add_train_command(CLI::App& app) {
   command.get_option("--output")->required();
   command.add_flag("--quiet", args->quiet, "No progress and no summary on standard error")
       ->group(kOutput);
-  command.callback([args] { run_train(*args); });
+  command.callback([args, &command] {
+    check_kind_options(command, args->quantizer.kind);
+    run_train(*args);
+  });
 }
 
 }  // namespace nearfield::cli

@@ -61,6 +61,10 @@ class Train(CommandLine):
         self.run_badly(*TRAIN, "q.safetensors", "--rows", "9", code=1, says=["9", "16"])
         self.run_badly(*TRAIN, "q.safetensors", "--kind", "pq", "--checkpoint", "kept", code=1,
                        says=["pq", "no checkpoint"])
+        for kind, option in ("pq", ["--rounds", "3"]), ("rq", ["--random-order"]), \
+                ("lsq", ["--beam", "2"]), ("opq", ["--relaxation", "none"]):
+            self.run_badly(*TRAIN, "q.safetensors", "--kind", kind, *option, code=2,
+                           says=[option[0], f"--kind is {kind}"])
         self.run_badly(*TRAIN, "q.safetensors", "--checkpoint", "q.safetensors", code=2,
                        says=["--checkpoint", "--output"])
         self.run_badly(*TRAIN, "q.safetensors", "--memory-limit", "1000", code=4,
