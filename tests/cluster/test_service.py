@@ -257,6 +257,8 @@ def test_a_file_is_served_too(nodes: Nodes, tmp_path: Path) -> None:
             cluster.serve(tmp_path / "codes.nf", "codes", token=wrong, port=port)
     with pytest.raises(nf.InvalidArgumentError, match=r"replicas is 2, and .* is a file"):
         cluster.serve(tmp_path / "codes.nf", "codes", token=TOKEN, port=port, replicas=2)
+    with pytest.raises(nf.InvalidArgumentError, match=r"cache is .* is a file"):
+        cluster.serve(tmp_path / "codes.nf", "codes", token=TOKEN, port=port, cache=tmp_path)
     try:
         cluster.serve(tmp_path / "codes.nf", "codes", token=TOKEN, port=port)
         client = Client(port, TOKEN)

@@ -112,6 +112,10 @@ def serve(
             f"replicas is {replicas}, and {index} is a file, which one process searches: give it "
             "threads, or build a sharded index"
         )
+    elif folder is not None:
+        raise nf.InvalidArgumentError(
+            f"cache is {folder}, and {index} is a file, which is mapped where it lies: leave it out"
+        )
     ray_serve.start(http_options={"host": host, "port": port}, proxy_location="HeadOnly")
     _check_running(host, port)
     deployment = ray_serve.deployment(Service).options(
