@@ -182,7 +182,7 @@ class Service:
         except Exception as error:
             refusal = RefusedError.of(error)
             if refusal.status == 500:
-                log.exception("a request to %s failed", path)
+                log.exception("a request to %r failed", path)  # which may hold anything
             response = respond(refusal.body, refusal.status)
             if refusal.status == 503:
                 response.headers["Retry-After"] = "1"
