@@ -229,14 +229,8 @@ class Stub:
 
     def __init__(self, seconds: float, epoch: int) -> None:
         self._seconds, self._epoch = seconds, epoch
-        self._calls = 0
-
-    def calls(self) -> int:
-        """That were run."""
-        return self._calls
 
     def search(self, asked: tuple[int, str], queries: Any, k: int, options: dict[str, Any]) -> Any:
-        self._calls += 1
         time.sleep(self._seconds)
         wrong = np.zeros((len(queries), k))
         ids = np.zeros((len(queries), k), np.int64)
