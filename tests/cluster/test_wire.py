@@ -115,6 +115,23 @@ def test_json_that_is_refused(body: bytes, message: str) -> None:
     assert set(json.loads(raised.value.body)["error"]) == {"code", "message"}
 
 
+def test_a_refusal_is_short() -> None:
+    """Whatever was sent, and however deep."""
+    long, deep = "x" * 8_000, "[" * 500 + "]" * 500
+    for sent in (
+        f'{{"queries": [], "{long}": 1}}',
+        f'{{"queries": [], "k": "{long}"}}',
+        f'{{"queries": [], "k": 1{"0" * 4_000}}}',
+        f'{{"queries": [], "partial": ["{long}"]}}',
+        f'{{"queries": [], "k": {deep}}}',
+        f'{{"queries": [], "partial": {deep}}}',
+    ):
+        with pytest.raises(RefusedError) as raised:
+            read_json(sent.encode(), FLOATS, LIMITS)
+        assert raised.value.status == 400
+        assert len(raised.value.body) < 300
+
+
 def test_arrays_of_numpy() -> None:
     rows = np.arange(6, dtype=np.float32).reshape(2, 3)
     question = read_npy(npy(rows), {"k": "7", "partial": "true"}, FLOATS, LIMITS)

@@ -1,7 +1,8 @@
 """What a client of the service sends, and what it gets: JSON, or arrays as numpy writes them.
 
 Whatever bytes come, they are a question or refused: what they say of their size is compared
-with their size before anything is made of it, and nothing is unpickled.
+with their size before anything is made of it, and nothing is unpickled. Of what is refused an
+error tells a little (`reprlib`): a body may be megabytes, in lists within lists.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -104,7 +106,8 @@ def read_json(body: bytes, spec: Spec, limits: Limits) -> Question:
         raise _wrong('the body is JSON, but not an object: {"queries": [[...], ...], "k": 10}')
     known = {"queries", "k", "partial", "only", "without"}
     if not asked.keys() <= known:
-        raise _wrong(f"unknown {sorted(asked.keys() - known)}, expected some of {sorted(known)}")
+        unknown = reprlib.repr(sorted(asked.keys() - known))
+        raise _wrong(f"unknown {unknown}, expected some of {sorted(known)}")
     rows = asked.get("queries")
     if not isinstance(rows, list):
         raise _wrong("queries is not a list of vectors")
@@ -113,7 +116,7 @@ def read_json(body: bytes, spec: Spec, limits: Limits) -> Question:
     queries = _bits_of(rows, spec.dim) if spec.dtype == "bits" else _numbers_of(rows, spec)
     partial = asked.get("partial", False)
     if not isinstance(partial, bool):
-        raise _wrong(f"partial is {partial!r}, expected true or false")
+        raise _wrong(f"partial is {reprlib.repr(partial)}, expected true or false")
     return Question(
         queries,
         k,
@@ -127,13 +130,13 @@ def read_npy(body: bytes, parameters: Mapping[str, str], spec: Spec, limits: Lim
     """parameters: those of the URL, `k` and `partial`."""
     unknown = parameters.keys() - {"k", "partial"}
     if unknown:
-        raise _wrong(f"unknown parameters {sorted(unknown)}, expected k and partial")
+        raise _wrong(f"unknown parameters {reprlib.repr(sorted(unknown))}, expected k and partial")
     partial = parameters.get("partial", "false")
     if partial not in ("true", "false"):
-        raise _wrong(f"partial is {partial!r}, expected true or false")
+        raise _wrong(f"partial is {reprlib.repr(partial)}, expected true or false")
     digits = parameters.get("k", "10")
     if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-        raise _wrong(f"k is {digits[:30]!r}, expected a number")
+        raise _wrong(f"k is {reprlib.repr(digits)}, expected a number")
     k = _take_k(int(digits), limits)
     is_bits = spec.dtype == "bits"
     rows = _array_of(body, (spec.dim + 7) // 8 if is_bits else spec.dim, k, limits)
@@ -262,9 +265,11 @@ def _ids_of(name: str, ids: Any) -> NDArray[np.int64] | None:
 
 def _take_k(k: Any, limits: Limits) -> int:
     if type(k) is not int or k < 0:
-        raise _wrong(f"k is {k!r}, expected 0 to {limits.k}")
+        raise _wrong(f"k is {reprlib.repr(k)}, expected 0 to {limits.k}")
     if k > limits.k:
-        raise RefusedError(400, "limit", f"k is {k}, the service allows at most {limits.k}")
+        raise RefusedError(
+            400, "limit", f"k is {reprlib.repr(k)}, the service allows at most {limits.k}"
+        )
     return k
 
 
