@@ -249,7 +249,8 @@ def stub(name: str, shard: int, replica: int, seconds: float, epoch: int, pendin
     import ray
 
     with_name = {"name": actor_name(name, shard, replica), "namespace": NAMESPACE}
-    options = {**with_name, "num_cpus": 0, "max_pending_calls": pending}
+    as_deployed = {"num_cpus": 0, "max_concurrency": 2}
+    options = {**with_name, **as_deployed, "max_pending_calls": pending}
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have no tests
     actor = ray.remote(Stub).options(**options).remote(seconds, epoch)
     ray.get(actor.__ray_ready__.remote())  # a router finds who is there
@@ -314,6 +315,38 @@ def test_a_full_queue_is_an_error(nodes: Nodes, tmp_path: Path) -> None:
         router.search(QUERIES, 3, partial=True)
     ray.get(waiting)
     cluster.undeploy("full")
+
+
+def test_calls_that_nobody_waits_for_are_not_begun(nodes: Nodes, tmp_path: Path) -> None:
+    import ray
+
+    cluster.build(tmp_path, ROWS, shards=1)
+    busy = stub("cancel", 0, 0, seconds=10, epoch=1)
+    running = [busy.search.remote((1, ""), QUERIES, 3, {}) for _ in range(2)]  # all it takes
+    router = cluster.Router(tmp_path, "cancel", timeout=0.5)
+    for _ in range(4):
+        with pytest.raises(cluster.LostShardError, match="no answer in time"):
+            router.search(QUERIES, 3)
+    ray.get(running)
+    assert ray.get(busy.calls.remote()) == 2
+    cluster.undeploy("cancel")
+
+
+def test_a_search_that_nobody_waits_for_ends(nodes: Nodes, tmp_path: Path) -> None:
+    """It would take minutes: powers, one at a time."""
+    import ray
+
+    cluster.build(tmp_path, vectors(200_000, cols=64), shards=1, metric="lp:1.7")
+    cluster.deploy(tmp_path, "long")
+    actor, identity = find_actors("long")[0, 0], cluster.open(tmp_path).manifest.identity
+    call = actor.search.remote(identity, vectors(2000, cols=64, seed=1), 5, {})
+    assert ray.wait([call], timeout=2)[0] == []
+    ray.cancel(call)
+    done, _ = ray.wait([call], timeout=20)
+    assert done == [call]
+    with pytest.raises(ray.exceptions.RayError, match="nobody waits for the answer"):
+        ray.get(call)
+    cluster.undeploy("long")
 
 
 def test_a_job_by_tasks(nodes: Nodes, tmp_path: Path) -> None:

@@ -340,7 +340,7 @@ class _Flight:
         try:
             self._run(iter(questions), count, window)
         finally:
-            for call in self._calls:  # those that were overtaken, or that nobody waits for now
+            for call in self._calls:  # nobody waits for them now
                 self._ray.cancel(call)
 
     def _run(self, following: Iterator[Any], count: int, window: int) -> None:
@@ -440,12 +440,20 @@ class _Flight:
                 self._seconds[batch].append(time.monotonic() - asked.sent)
                 self.answers[batch][shard] = found
                 del self._asked[batch, shard]
+                if asked.calls:
+                    self._cancel_calls(batch, shard)
                 return
             asked.failures.append(
                 f"replica {replica} answered for epoch {identity[0]}, commit {identity[1]}, not "
                 f"{self._epoch}, {self._identity[1]}"
             )
         self._send(batch, shard)
+
+    def _cancel_calls(self, batch: int, shard: int) -> None:
+        """Those that were overtaken."""
+        for call, (of, at, *_) in self._calls.items():
+            if (of, at) == (batch, shard):
+                self._ray.cancel(call)
 
     def _hedge(self, now: float) -> None:
         for (batch, shard), asked in list(self._asked.items()):
