@@ -194,12 +194,12 @@ def ray_seconds() -> dict[str, float]:
     """Of the router's process, for each shard: a call with one query, and one with a batch, whose
     merging is not counted. By a router and actors of an index that is searched in no time. Runs
     where there is the loopback alone."""
-    import ray
-
     shards = cluster_overhead.SHARDS
     queries = stream("scale ray").randint(0, 256, (BATCH, 128), np.uint8)
     with tempfile.TemporaryDirectory() as folder:
         cluster_overhead.keep_token_in(folder)
+        import ray  # which reads it
+
         cluster.build(f"{folder}/index", queries[:16 * shards], shards=shards)
         ray.init(address="local", num_cpus=2, object_store_memory=cluster_overhead.STORE_BYTES,
                  include_dashboard=False, log_to_driver=False)

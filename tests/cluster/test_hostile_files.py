@@ -191,7 +191,7 @@ base = folder / "base.fbin"
 nf.write(base, rows[:2000])
 cluster.build(folder / "index", rows[:50], shards=1)
 filler = folder / "filler"
-filler.write_bytes(bytes(15_400_000))
+filler.write_bytes(bytes(16_000_000))
 before = sorted(folder.rglob("*"))
 for change in (
     lambda: cluster.append(folder / "index", rows, key="once"),

