@@ -99,8 +99,7 @@ class ShardServer:
 
 def write_question(method: str, *arguments: Any) -> bytes:
     """For `ShardServer.answer`. It is pickled once for all shards, and as a whole: Ray would pickle
-    each argument of each call, in Python. As bytes, questions and answers of 64 queries and four
-    shards took 7.2 ms of the router's process, and 10.0 ms otherwise."""
+    each argument of each call, by a pickler in Python."""
     return pickle.dumps((method, arguments), pickle.HIGHEST_PROTOCOL)
 
 
