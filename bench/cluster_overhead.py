@@ -3,7 +3,8 @@
   bench/compare cluster [--size quick|full] [--rounds N]
 
 All have the same files, the same binding, one thread a shard, the same niceness and the same
-batches, in turns. The same actors with an empty method are the engine bare. Beside the time of a
+batches, in turns. The same actors with an empty method are the engine bare; with answers that are
+too large to come with Ray's reply, it is what answers must be kept small for. Beside the time of a
 call is what all processes together spent on it: on a machine that does other work too, it is what
 can be compared. Needs root, for a network that has the loopback alone: Ray listens on every
 interface.
@@ -29,6 +30,7 @@ import numpy as np
 from nearfield import cluster
 from nearfield.cluster._actors import find_actors
 from nearfield.cluster._answers import Nearest, merge_nearest
+from nearfield.cluster._router import PUT_BYTES
 
 from referee import machine
 from sets import store
@@ -42,6 +44,7 @@ BATCHES = (1, 64, 512)
 LEAST_SECONDS = 0.5  # of a turn
 LEAST_RATIO = {64: 1 / 1.3, 512: 1 / 1.15}  # of the plain processes' time to that of the actors
 STORE_BYTES = 256 << 20
+STORED_BYTES = 104 << 10  # of an answer; up to 100 KiB come with Ray's reply
 NAME = "overhead"
 
 Search = Callable[[np.ndarray], Any]
@@ -112,15 +115,19 @@ class Processes:
 class Empty:
     """An actor that does nothing with what it is given."""
 
-    def search(self, queries: np.ndarray) -> None:
+    def __init__(self, answer_bytes: int) -> None:
+        self.answer = bytes(answer_bytes)
+
+    def search(self, queries: np.ndarray) -> bytes:
         del queries
+        return self.answer
 
 
-def empty_calls(ray: Any) -> Search:
-    actors = [ray.remote(Empty).options(num_cpus=0).remote() for _ in range(SHARDS)]
+def empty_calls(ray: Any, answer_bytes: int) -> Search:
+    actors = [ray.remote(Empty).options(num_cpus=0).remote(answer_bytes) for _ in range(SHARDS)]
 
     def search(queries: np.ndarray) -> None:
-        sent = ray.put(queries) if queries.nbytes > 1 << 16 else queries
+        sent = ray.put(queries) if queries.nbytes > PUT_BYTES else queries
         ray.get([actor.search.remote(sent) for actor in actors])
     return search
 
@@ -182,7 +189,7 @@ def keep_workers_at_our_niceness() -> None:
 
 
 def report(ways: list[Way], batch: int) -> float:
-    plain, actors, _ = ways
+    plain, actors, *_ = ways
     print(f"\nbatches of {batch}")
     for way in ways:
         calls = np.sort(way.seconds)
@@ -227,7 +234,9 @@ def measure_all(asked: argparse.Namespace) -> int:
         router = cluster.Router(url, NAME)
         ways = [Way("plain processes, local merge", processes.search),
                 Way("actors and router", lambda part: router.search(part, K)),
-                Way("the same number of empty actors", empty_calls(ray), gives_ids=False)]
+                Way("the same number of empty actors", empty_calls(ray, 0), gives_ids=False),
+                Way("the same, answers by Ray's store", empty_calls(ray, STORED_BYTES),
+                    gives_ids=False)]
         mismatches = count_mismatches(ways, np.array(queries[:512]), single)
         ratios = {}
         for batch in BATCHES:

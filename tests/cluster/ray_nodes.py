@@ -60,6 +60,10 @@ class Nodes:
             self.add()
         ray.init(address=self._cluster.address, log_to_driver=False)
 
+    @property
+    def address(self) -> str:
+        return str(self._cluster.address)
+
     def add(self) -> Any:
         node = self._cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
         self.nodes.append(node)
@@ -92,6 +96,19 @@ def children_of(parent: int) -> list[int]:
             if int(fields[1]) == parent:
                 found.append(int(folder.name))
     return found
+
+
+def workers_on(node: Any, task: str) -> list[int]:
+    """Processes there that run a task of this name now."""
+    workers = children_of(node.all_processes["raylet"][0].process.pid)
+    return [worker for worker in workers if task.encode() in command_of(worker)]
+
+
+def command_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it ended
+        return b""
 
 
 def pid_of(actor: Any) -> int:

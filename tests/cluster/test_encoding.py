@@ -164,6 +164,15 @@ cluster.encode(*sys.argv[1:4], block=250, progress=report)
 """
 
 
+def same_parts(job: Path, whole: Path) -> int:
+    """How many there are; an error unless they are the same bytes."""
+    for path in (whole / "parts").iterdir():
+        assert (job / "parts" / path.name).read_bytes() == path.read_bytes()
+    names = [{path.name for path in (of / "parts").iterdir()} for of in (job, whole)]
+    assert names[0] == names[1]
+    return len(names[0])
+
+
 def test_a_driver_that_is_killed_goes_on(saved: Path, tmp_path: Path) -> None:
     """kill -9 after each few parts, until it is through: the same bytes as undisturbed."""
     rows = tmp_path / "rows.fbin"
@@ -172,7 +181,17 @@ def test_a_driver_that_is_killed_goes_on(saved: Path, tmp_path: Path) -> None:
     kills = run_killed(JOB, job, rows, saved)
     assert kills == 5  # 20 parts, 4 at a time
     assert cluster.encode(whole, rows, saved, block=250) == 20
-    for folder in (job, whole):
-        assert len(list((folder / "parts").iterdir())) == 20
-    for path in (whole / "parts").iterdir():
-        assert (job / "parts" / path.name).read_bytes() == path.read_bytes()
+    assert same_parts(job, whole) == 20
+
+
+def test_a_driver_of_tasks_that_is_killed_goes_on(
+    nodes: Nodes, saved: Path, tmp_path: Path
+) -> None:
+    """Its tasks may end what they have begun, or die with it."""
+    rows = tmp_path / "rows.fbin"
+    nf.write(rows, ROWS)
+    job, whole = tmp_path / "job", tmp_path / "whole"
+    connect = f"import ray; ray.init({nodes.address!r}, log_to_driver=False)\n"
+    assert run_killed(connect + JOB, job, rows, saved) >= 1
+    assert cluster.encode(whole, rows, saved, block=250) == 20
+    assert same_parts(job, whole) == 20

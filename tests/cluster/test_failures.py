@@ -9,16 +9,19 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nearfield as nf
 from material import assert_same, ids_of, one_index, vectors
 from nearfield import cluster
 from nearfield.cluster._actors import find_actors
-from ray_nodes import Nodes, children_of, kill_process, node_of, pid_of, wait_for
+from ray_nodes import Nodes, kill_process, node_of, pid_of, wait_for, workers_on
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
@@ -26,13 +29,6 @@ ROWS = vectors(3000)
 QUERIES = vectors(20, seed=1)
 KILLS = 5  # 50 in tests/show/cluster_kills.py
 SEARCHES_A_KILL = 10  # of 20 queries each
-
-
-def command_of(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:  # it ended
-        return b""
 
 
 def test_a_killed_actor_answers_again(nodes: Nodes, tmp_path: Path) -> None:
@@ -141,6 +137,38 @@ def test_a_lost_shard_is_an_error_or_a_partial_answer(nodes: Nodes, tmp_path: Pa
     cluster.undeploy("lost")
 
 
+@contextmanager
+def killing(nodes: Nodes, task: str) -> Iterator[list[str]]:
+    """Meanwhile, kill -9 of two workers that run the task, then of a node on which one does, in
+    whose place another comes at the end."""
+    stop = threading.Event()
+    killed: list[str] = []
+
+    def kill_one(node: Any, worker: int) -> None:
+        if len(killed) < 2:
+            kill_process(worker)
+            killed.append("worker")
+        else:
+            nodes.kill(node)
+            killed.append("node")
+
+    def kill_some() -> None:
+        while not stop.wait(0.1) and len(killed) < 3:
+            found = [(node, w) for node in nodes.nodes for w in workers_on(node, task)]
+            if found:
+                kill_one(*found[0])
+
+    killer = threading.Thread(target=kill_some)
+    killer.start()
+    try:
+        yield killed
+    finally:
+        stop.set()
+        killer.join()
+        if "node" in killed:
+            nodes.add()
+
+
 def slow_build_segment(*arguments: Any) -> Any:
     """In a worker: long enough to be killed meanwhile."""
     from nearfield.cluster._writing import _build_segment
@@ -149,40 +177,46 @@ def slow_build_segment(*arguments: Any) -> Any:
     return _build_segment(*arguments)
 
 
-def test_a_build_survives_its_workers(
+def test_a_build_survives_its_workers_and_a_node(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kill -9 of workers while they build: run again, and nothing is there twice."""
+    """What they did not end is run again, and nothing is there twice."""
     import ray
 
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have no tests
     monkeypatch.setattr("nearfield.cluster._writing._build_segment", slow_build_segment)
-    stop = threading.Event()
-    killed: list[int] = []
-
-    def kill_some() -> None:
-        while not stop.wait(0.1) and len(killed) < 3:
-            workers = [
-                worker
-                for node in nodes.nodes
-                for worker in children_of(node.all_processes["raylet"][0].process.pid)
-                if b"slow_build_segment" in command_of(worker)
-            ]
-            for worker in workers[:1]:
-                killed.append(worker)
-                kill_process(worker)
-
-    killer = threading.Thread(target=kill_some)
-    killer.start()
     rows = vectors(60_000, cols=64)
-    cluster.build(tmp_path, rows, shards=12)
-    stop.set()
-    killer.join()
-    print(f"build of 12 shards, {len(killed)} workers killed")
-    assert killed
+    with killing(nodes, "slow_build_segment") as killed:
+        cluster.build(tmp_path, rows, shards=12)
+    assert killed == ["worker", "worker", "node"]
     assert ids_of(str(tmp_path)) == list(range(60_000))
     some = rows[::3000]
     assert_same(cluster.open(tmp_path).search(some, 3), one_index(rows).search(some, 3))
+
+
+def slow_encode_part(*arguments: Any) -> Any:
+    from nearfield.cluster._encoding import _encode_part
+
+    time.sleep(0.5)
+    return _encode_part(*arguments)
+
+
+def test_an_encode_survives_its_workers_and_a_node(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    monkeypatch.setattr("nearfield.cluster._encoding._encode_part", slow_encode_part)
+    saved = tmp_path / "pq.safetensors"
+    quantizer = nf.Quantizer.train(ROWS, kind="pq", codebooks=4, bits=4, iterations=3)
+    quantizer.save(saved)
+    with killing(nodes, "slow_encode_part") as killed:
+        assert cluster.encode(tmp_path / "job", ROWS, saved, block=250) == 12
+    assert killed == ["worker", "worker", "node"]
+    parts = list(cluster.read_codes(tmp_path / "job"))
+    assert [len(part) for part in parts] == [250] * 12
+    assert np.concatenate(parts).tobytes() == quantizer.encode(ROWS).tobytes()
 
 
 BUILD = """

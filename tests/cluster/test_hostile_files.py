@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,6 +176,53 @@ def test_a_full_disk_leaves_the_index_as_it_was(tmp_path: Path) -> None:
         signal.signal(signal.SIGXFSZ, ignored)
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
     assert len(cluster.open(tmp_path)) == 50
+
+
+FULL = """
+import sys
+from pathlib import Path
+import numpy as np
+import nearfield as nf
+from nearfield import cluster
+
+folder = Path(sys.argv[1])
+rows = np.random.default_rng(0).random((20_000, 8), np.float32)
+base = folder / "base.fbin"
+nf.write(base, rows[:2000])
+cluster.build(folder / "index", rows[:50], shards=1)
+filler = folder / "filler"
+filler.write_bytes(bytes(16_000_000))
+before = sorted(folder.rglob("*"))
+for change in (
+    lambda: cluster.append(folder / "index", rows, key="once"),
+    lambda: cluster.graph(folder / "job", base, 40, block=1000),
+):
+    try:
+        change()
+    except nf.FileError as error:
+        assert "No space left" in str(error), error
+    else:
+        raise AssertionError("there was room")
+left = set(folder.rglob("*")) - set(before)
+assert all((folder / "job") in (path, *path.parents) for path in left), left
+assert len(cluster.open(folder / "index")) == 50
+filler.unlink()
+cluster.append(folder / "index", rows[:100], key="once")
+assert len(cluster.open(folder / "index")) == 150
+cluster.graph(folder / "job", base, 40, block=1000)
+found = cluster.read_all_neighbors(folder / "job")
+assert found.ids.tobytes() == nf.graph(rows[:2000], 40).ids.tobytes()
+"""
+
+
+def test_a_file_system_without_room(tmp_path: Path) -> None:
+    """One of 16 MB: what fails leaves the index as it was, and goes on when there is room."""
+    if os.geteuid() != 0:
+        pytest.skip("not root, who may mount a file system")
+    mounted = 'mount -t tmpfs -o size=16m none "$1"; exec "${@:2}"'
+    program = [sys.executable, "-I", "-c", textwrap.dedent(FULL), str(tmp_path)]
+    command = ["unshare", "--mount", "bash", "-euc", mounted, "_", str(tmp_path), *program]
+    subprocess.run(command, check=True)
 
 
 def test_an_unknown_kind_of_place() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import nearfield as nf
 from conftest import Place
 from material import Array, assert_same, run_killed, vectors
 from nearfield import cluster
+from nearfield.cluster._graph import lines_of
 
 QUERIES = vectors(25, seed=1)
 
@@ -60,8 +63,19 @@ def test_only_what_is_missing_is_done_again(tmp_path: Path, base: Path) -> None:
     with pytest.raises(nf.FileError, match=r"00000002\.npz: is not there yet"):
         cluster.read_all_neighbors(folder)
     cluster.graph(folder, base, 3, block=50, progress=lambda *done: seen.append(done))
-    assert seen == [(0, 1), (1, 1)]
+    assert (seen[0], seen[-2:]) == ((0, 4), [(0, 1), (1, 1)])  # four lines have this block
     assert parts_of(folder) == before
+    assert not list((folder / "lines").iterdir())
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 4, 5, 20, 25, 49, 50])
+def test_any_two_blocks_are_on_one_line(blocks: int) -> None:
+    lines = lines_of(blocks)
+    together = Counter(pair for line in lines for pair in combinations(line, 2))
+    assert set(together.values()) <= {1}
+    assert len(together) == blocks * (blocks - 1) // 2
+    assert {block for line in lines for block in line} == set(range(blocks))
+    assert all(line == sorted(line) for line in lines)
 
 
 def test_a_place_is_for_one_job(tmp_path: Path, base: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nearfield as nf
@@ -90,6 +92,24 @@ def no_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> NoRay:
     monkeypatch.setattr("nearfield.cluster._router.connected_ray", lambda: ray)
     cluster.deploy(tmp_path, "here")
     return ray
+
+
+def test_answers_arrive_as_they_were_and_are_small() -> None:
+    """Of 512 queries and k = 10, less than the 100 KiB that Ray sends with its reply."""
+    draw = np.random.default_rng(0)
+    keys = np.sort(draw.random((512, 10)), axis=1)
+    counts = np.full(512, 10)
+    for ids, found, most in (
+        (draw.integers(-5, 1 << 31, (512, 10)), counts, 84_000),
+        (draw.integers(0, 1 << 40, (512, 10)), counts, 105_000),
+        (draw.integers(0, 1 << 31, (512, 10)), draw.integers(0, 11, 512), 88_000),
+    ):
+        sent = cluster.Found(ids, keys.astype(np.float32), keys, found, True, 7, (), 1)
+        data = pickle.dumps(sent, protocol=5)
+        assert len(data) < most
+        received = pickle.loads(data)
+        assert_same(received, sent)
+        assert (received.epoch, received.missing, received.hedged) == (7, (), 1)
 
 
 def test_other_options_of_actors_that_are_there_are_an_error(no_ray: NoRay, tmp_path: Path) -> None:

@@ -16,7 +16,13 @@ import pytest
 import nearfield as nf
 from material import assert_same, one_index, vectors
 from nearfield import cluster
-from nearfield.cluster._actors import NAMESPACE, ShardServer, actor_name, find_actors
+from nearfield.cluster._actors import (
+    NAMESPACE,
+    ShardServer,
+    actor_name,
+    find_actors,
+    write_question,
+)
 from nearfield.cluster._manifest import read_latest
 from ray_nodes import Nodes, node_of, wait_for
 
@@ -227,6 +233,8 @@ def search_often(router: cluster.Router, times: int) -> None:
 class Stub:
     """In the place of a replica: slow, or of another time."""
 
+    answer = ShardServer.answer
+
     def __init__(self, seconds: float, epoch: int) -> None:
         self._seconds, self._epoch = seconds, epoch
 
@@ -243,7 +251,8 @@ def stub(name: str, shard: int, replica: int, seconds: float, epoch: int, pendin
     import ray
 
     with_name = {"name": actor_name(name, shard, replica), "namespace": NAMESPACE}
-    options = {**with_name, "num_cpus": 0, "max_pending_calls": pending}
+    as_deployed = {"num_cpus": 0, "max_concurrency": 2}
+    options = {**with_name, **as_deployed, "max_pending_calls": pending}
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have no tests
     actor = ray.remote(Stub).options(**options).remote(seconds, epoch)
     ray.get(actor.__ray_ready__.remote())  # a router finds who is there
@@ -308,6 +317,39 @@ def test_a_full_queue_is_an_error(nodes: Nodes, tmp_path: Path) -> None:
         router.search(QUERIES, 3, partial=True)
     ray.get(waiting)
     cluster.undeploy("full")
+
+
+def test_calls_that_nobody_waits_for_are_not_begun(nodes: Nodes, tmp_path: Path) -> None:
+    import ray
+
+    cluster.build(tmp_path, ROWS, shards=1)
+    busy = stub("cancel", 0, 0, seconds=10, epoch=1)
+    running = [busy.search.remote((1, ""), QUERIES, 3, {}) for _ in range(2)]  # all it takes
+    router = cluster.Router(tmp_path, "cancel", timeout=0.5)
+    for _ in range(4):
+        with pytest.raises(cluster.LostShardError, match="no answer in time"):
+            router.search(QUERIES, 3)
+    ray.get(running)
+    assert ray.get(busy.calls.remote()) == 2
+    cluster.undeploy("cancel")
+
+
+def test_a_search_that_nobody_waits_for_ends(nodes: Nodes, tmp_path: Path) -> None:
+    """It would take minutes: powers, one at a time."""
+    import ray
+
+    cluster.build(tmp_path, vectors(40_000, cols=64), shards=1, metric="lp:1.7")
+    cluster.deploy(tmp_path, "long")
+    actor, identity = find_actors("long")[0, 0], cluster.open(tmp_path).manifest.identity
+    queries = vectors(1000, cols=64, seed=1)
+    call = actor.answer.remote(write_question("search", identity, queries, 5, {}))
+    assert ray.wait([call], timeout=2)[0] == []
+    ray.cancel(call)
+    done, _ = ray.wait([call], timeout=20)
+    assert done == [call]
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(call)
+    cluster.undeploy("long")
 
 
 def test_a_job_by_tasks(nodes: Nodes, tmp_path: Path) -> None:

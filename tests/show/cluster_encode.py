@@ -1,12 +1,15 @@
-"""10,000,000 vectors encoded by a job that is killed ten times: the files are those of a run that
-nobody disturbed, byte for byte.
+"""10,000,000 vectors encoded by tasks of Ray, with ten kills: the files are those of a run that
+nobody disturbed, byte for byte. About four minutes on two idle cores.
 
-    python tests/show/cluster_encode.py [ROWS]
+    unshare --net bash -c 'ip link set lo up; python tests/show/cluster_encode.py [ROWS]'
 
-Needs nearfield with its extra `cluster`, 150 bytes of disk a row in the folder for temporary files,
-and no Ray: a job is the same without it, in one process. That process is killed (-9) at ten random
-times, each after a part more, and started again. Fails if the codes are not exactly as many as the
-rows, if a file differs, or if a part that was there is written again.
+As root: Ray listens on every interface, so that it gets a network that has the loopback alone.
+Needs nearfield with its extra `cluster`, and 150 bytes of disk a row in the folder for temporary
+files. Three nodes of one core, 100 parts. Killed (-9) at random times, each after some parts more,
+are the process that runs the job, four times, which is started again; a worker that encodes, four
+times; and a node with all that runs there, twice, for which another comes. Fails if the codes are
+not exactly as many as the rows, if a file differs or is missing, or if the job, when it is started
+again, has no less to do than before.
 """
 
 from __future__ import annotations
@@ -17,23 +20,30 @@ import sys
 import tempfile
 import textwrap
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 import nearfield as nf
+from figures import Figures
 from nearfield import cluster
+from ray_nodes import Nodes, kill_process, only_loopback, workers_on
 
 ROWS, DIM, CHUNK = 10_000_000, 128, 1_000_000
-PARTS, KILLS = 100, 10
+PARTS = 100
+KILLS = ("process", "worker", "node", "process", "worker") * 2
 
 JOB = """
 import sys
+import ray
 from nearfield import cluster
 
+ray.init(address=sys.argv[5], log_to_driver=False)
 cluster.encode(
     sys.argv[1], sys.argv[2], sys.argv[3], block=int(sys.argv[4]),
-    progress=lambda done, total: print(done, flush=True),
+    progress=lambda done, total: print(total - done, flush=True),
 )
 """
 
@@ -49,54 +59,101 @@ def make_rows(path: Path, rows: int) -> None:
             file.write(drawn.tobytes())
 
 
-def run_until_killed(command: list[str], parts: int, pause: float) -> int:
-    """Kills it at a time after so many parts; its exit code."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as job:
-        assert job.stdout is not None
-        for line in job.stdout:
-            if int(line) >= parts:
-                time.sleep(pause)
-                job.kill()
-                break
-    return job.returncode
+class Job:
+    """The process that runs it, which prints how many parts are left: at its beginning, and after
+    each."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+        self.left_at_starts: list[int] = []
+        self._start()
+
+    def wait_for_parts(self, count: int) -> None:
+        for _ in range(count):
+            if not self._next_line():
+                raise SystemExit("the job ended before it was killed: take more rows")
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._start()
+
+    def end(self) -> int:
+        """Its exit code, when it is through."""
+        self._process.communicate()
+        return self._process.returncode
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        self.left_at_starts.append(int(self._next_line()))
+
+    def _next_line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
 
 
-def written(folder: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in (folder / "parts").glob("*.npz")}
+def kill_worker(nodes: Nodes) -> None:
+    """One that encodes: there is one but for moments."""
+    found: list[int] = []
+    while not found:
+        time.sleep(0.01)
+        found = [worker for node in nodes.nodes for worker in workers_on(node, "_encode_part")]
+    kill_process(found[0])
+
+
+def run_with_kills(nodes: Nodes, command: list[str], figures: Figures) -> None:
+    draw = random.Random(0)
+    job = Job(command)
+    for what in KILLS:
+        job.wait_for_parts(draw.randint(1, 5))
+        time.sleep(draw.random())
+        if what == "process":
+            job.kill()
+        elif what == "worker":
+            kill_worker(nodes)
+        else:
+            nodes.kill(draw.choice(nodes.nodes))
+            nodes.add()
+    figures.exactly(0, job.end(), "exit code of the job")
+    left = job.left_at_starts
+    print(f"{len(KILLS)} kills; parts that were left when it was started: {left}", flush=True)
+    repeated = sum(later >= before for before, later in pairwise(left))
+    figures.exactly(0, repeated, "starts with no fewer parts left than the one before")
 
 
 def main() -> int:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+    if not only_loopback():
+        print(__doc__, file=sys.stderr)
+        return 2
+    figures = Figures()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         base, quantizer, job, whole = (folder / name for name in ("b.u8bin", "q", "job", "whole"))
         make_rows(base, rows)
         learn = np.random.default_rng(0).integers(0, 256, (20_000, DIM), np.uint8)
         nf.Quantizer.train(learn, kind="pq", codebooks=8, iterations=10).save(quantizer)
+        nodes = Nodes(folder, 3)
         block = -(-rows // PARTS)
-        command = [sys.executable, "-c", textwrap.dedent(JOB), str(job), str(base),
-                   str(quantizer), str(block)]  # fmt: skip
-        draw = random.Random(0)
+        program = [sys.executable, "-c", textwrap.dedent(JOB)]
+        rest = [str(base), str(quantizer), str(block), nodes.address]
         start = time.monotonic()
-        for _ in range(KILLS):
-            before = written(job)
-            if run_until_killed(command, draw.randint(1, 5), draw.random()) == 0:
-                print("the job ended before it was killed: take more rows")
-                return 1
-            after = written(job)
-            assert all(after[name] == stamp for name, stamp in before.items()), "written again"
-        left = PARTS - len(written(job))
-        subprocess.run(command, stdout=subprocess.PIPE, check=True)
-        seconds = time.monotonic() - start
-        parts = cluster.encode(whole, base, quantizer, block=block)
-        assert {path.name for path in (job / "parts").iterdir()} == set(written(whole))
-        for name in written(whole):
-            assert (job / "parts" / name).read_bytes() == (whole / "parts" / name).read_bytes()
+        run_with_kills(nodes, [*program, str(job), *rest], figures)
+        print(f"with kills {time.monotonic() - start:.0f} s", flush=True)
+        start = time.monotonic()
+        subprocess.run([*program, str(whole), *rest], stdout=subprocess.PIPE, check=True)
+        print(f"undisturbed {time.monotonic() - start:.0f} s", flush=True)
+        nodes.stop()
+        names = [{path.name for path in (of / "parts").iterdir()} for of in (job, whole)]
+        figures.exactly(0, len(names[0] ^ names[1]), "files that only one of both has")
+        differing = sum(
+            (job / "parts" / name).read_bytes() != (whole / "parts" / name).read_bytes()
+            for name in names[0] & names[1]
+        )
+        figures.exactly(0, differing, f"files of {len(names[1])} that differ")
         codes = sum(len(part) for part in cluster.read_codes(job))
-        assert codes == rows, codes
-        print(f"{codes} codes in {parts} parts after {KILLS} kills, {left} parts in the last run: "
-              f"every file as undisturbed; {seconds:.0f} s")  # fmt: skip
-    return 0
+        figures.exactly(rows, codes, "codes")
+    return figures.exit_code()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """10,000 queries to actors of Ray, 50 of which are killed meanwhile: no wrong answer, and how soon
-a killed actor and a killed node answer again.
+a killed actor and a killed node answer again. About five minutes on two idle cores.
 
     unshare --net bash -c 'ip link set lo up; python tests/show/cluster_kills.py [KILLS]'
 
@@ -7,8 +7,9 @@ As root: Ray listens on every interface, so that it gets a network that has the 
 Needs nearfield with its extra `cluster`. Four nodes of one core, two shards, each with two
 replicas; every tenth kill is of a whole node, with all that runs there, and another comes in its
 place; the other kills are of actors. All are kill -9, each while 200 queries are asked in calls of
-20. Fails if an answer differs in a bit from that of one index, if a call fails, or if the median
-recovery without replicas is more than 2 s for an actor or 5 s for a node.
+20. Then, seven times each without replicas, from the kill of an actor and of a node until all
+shards have answered. Fails if an answer differs in a bit from that of one index, if a call fails,
+if a kill did, or if a recovery takes more than 2 s for an actor or 5 s for a node.
 """
 
 from __future__ import annotations
@@ -22,8 +23,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
-from material import assert_same, one_index, vectors
+import nearfield as nf
+from figures import Figures
+from material import ANSWER_ARRAYS, assert_same, one_index, vectors
 from nearfield import cluster
 from nearfield.cluster._actors import find_actors
 from ray_nodes import HEALTH, Nodes, kill_process, node_of, only_loopback, pid_of
@@ -46,36 +51,58 @@ def kill(nodes: Nodes, actor: Any, with_node: bool, killed: list[str]) -> None:
         killed.append("actor")
 
 
-def search_under_kills(nodes: Nodes, url: str, kills: int) -> None:
-    cluster.deploy(url, "kills", replicas=2)
+def count_wrong(found: Any, expected: Any) -> int:
+    """Queries whose answer is not the same bits."""
+    wrong = np.zeros(len(QUERIES), bool)
+    for name in ANSWER_ARRAYS:
+        actual, wanted = (
+            getattr(of, name).reshape(len(QUERIES), -1).view(np.uint8) for of in (found, expected)
+        )
+        wrong |= (actual != wanted).any(axis=1)
+    return int(wrong.sum())
+
+
+def search_under_kills(nodes: Nodes, url: str, kills: int, figures: Figures) -> None:
+    cluster.deploy(url, "kills", replicas=2, timeout=300)
     router = cluster.Router(url, "kills", timeout=60)
     expected = one_index(ROWS).search(QUERIES, K)
     draw = random.Random(0)
-    seconds, hedged, killed = [], 0, list[str]()
+    seconds, hedged, wrong = list[float](), 0, 0
+    failed, killed = list[str](), list[str]()
     for number in range(kills):
         actors = find_actors("kills")
         victim = actors[draw.choice(sorted(actors))]
+        before = len(killed)
         killer = threading.Thread(target=kill, args=(nodes, victim, number % 10 == 9, killed))
         killer.start()
         for _ in range(CALLS_A_KILL):
             start = time.monotonic()
-            found = router.search(QUERIES, K)
+            try:
+                found = router.search(QUERIES, K)
+            except nf.Error as error:
+                failed.append(f"kill {number}: {error}")
+                continue
             seconds.append(time.monotonic() - start)
-            assert_same(found, expected)
+            wrong += count_wrong(found, expected)
             hedged += found.hedged
         killer.join()
-        assert len(killed) == number + 1, "a kill failed"
-        if killed[-1] == "node":
+        if killed[before:] == ["node"]:
             nodes.add()  # by the main thread: it sets signals
-    print(f"{len(seconds) * len(QUERIES)} queries under {kills} kills, {killed.count('node')} of "
-          f"nodes: 0 wrong, 0 failed; a call took {statistics.median(seconds):.3f} s, the longest "
-          f"{max(seconds):.2f} s; {hedged} calls were hedged", flush=True)  # fmt: skip
+    for message in failed:
+        print(message, flush=True)
+    print(f"a call took {statistics.median(seconds):.3f} s, the longest {max(seconds):.2f} s; "
+          f"{hedged} calls were hedged", flush=True)  # fmt: skip
+    nodes_killed = killed.count("node")
+    figures.exactly(kills, len(killed), f"kills, {nodes_killed} of them of nodes")
+    asked = kills * CALLS_A_KILL * len(QUERIES)
+    figures.exactly(asked, len(seconds) * len(QUERIES), "queries that were answered")
+    figures.exactly(0, wrong, "wrong answers")
     cluster.undeploy("kills")
 
 
-def recovery(nodes: Nodes, url: str, what: str) -> bool:
-    """Without replicas: from the kill until all shards have answered. Whether it is soon enough."""
-    cluster.deploy(url, "alone")
+def recovery(nodes: Nodes, url: str, what: str, figures: Figures) -> None:
+    """Without replicas: from the kill until all shards have answered."""
+    cluster.deploy(url, "alone", timeout=300)
     router = cluster.Router(url, "alone", timeout=60)
     expected = one_index(ROWS).search(QUERIES, K)
     seconds = []
@@ -93,10 +120,9 @@ def recovery(nodes: Nodes, url: str, what: str) -> bool:
         if what == "node":
             nodes.add()
     cluster.undeploy("alone")
-    print(f"recovery after kill -9 of one {what}, without replicas: median "
-          f"{statistics.median(seconds):.2f} s of {sorted(round(s, 2) for s in seconds)}",
-          flush=True)  # fmt: skip
-    return statistics.median(seconds) <= MOST_SECONDS[what]
+    print(f"recoveries after kill -9 of one {what}: median {statistics.median(seconds):.2f} s of "
+          f"{sorted(round(s, 2) for s in seconds)}", flush=True)  # fmt: skip
+    figures.at_most(MOST_SECONDS[what], max(seconds), f"longest recovery of one {what}, seconds")
 
 
 def main() -> int:
@@ -105,14 +131,16 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     print(f"health checks: {HEALTH}", flush=True)
+    figures = Figures()
     with tempfile.TemporaryDirectory() as folder:
         nodes = Nodes(Path(folder), 4)
         url = str(Path(folder) / "index")
         cluster.build(url, ROWS, shards=2)
-        soon = [recovery(nodes, url, "actor"), recovery(nodes, url, "node")]
-        search_under_kills(nodes, url, kills)
+        recovery(nodes, url, "actor", figures)
+        recovery(nodes, url, "node", figures)
+        search_under_kills(nodes, url, kills, figures)
         nodes.stop()
-    return 0 if all(soon) else 1
+    return figures.exit_code()
 
 
 if __name__ == "__main__":

@@ -10,31 +10,43 @@ RATES = json.loads(tool.RATES.read_text())
 MACHINE = tool.Machine()
 
 
-def run(family: str, rows: int, batch: float) -> dict:
+def run(family: str, rows: int, batch: float, begin: int = 0) -> dict:
     seconds = {"build": batch, "batch": batch, "one": batch}
-    return {"family": family, "rows": rows, "bytes": 100 * rows, **seconds}
+    return {"family": family, "begin": begin, "rows": rows, "bytes": 100 * rows, **seconds}
 
 
 class Plans(unittest.TestCase):
     def test_the_page_has_what_the_tool_says(self):
         page = tool.PAGE.read_text()
-        for part, table in (
-            ("error", tool.error_table(RATES)),
-            ("plan", tool.plan_table(RATES, MACHINE)),
-        ):
+        for part, table in tool.all_tables(RATES, MACHINE).items():
             begin, end = tool.MARKS[part]
             self.assertIn(begin + table + end, page, "run tools/plan_cluster --update")
 
     def test_scans_are_a_line_and_lookups_a_power(self):
-        scan = tool.Family("flat", {"runs": [run("flat", n, 1 + n) for n in (10, 20, 100)]})
+        scan = tool.Family("flat", {"shards": [run("flat", n, 1 + n) for n in (10, 20, 100)]})
         self.assertAlmostEqual(scan.law("batch")(1000), 1001)
         self.assertAlmostEqual(scan.error("batch"), 0)
-        lookup = tool.Family("mih", {"runs": [run("mih", n, 3 * n**0.5) for n in (10, 20, 100)]})
+        lookup = tool.Family("mih", {"shards": [run("mih", n, 3 * n**0.5) for n in (10, 20, 100)]})
         self.assertAlmostEqual(lookup.law("batch")(10_000), 300)
         self.assertAlmostEqual(lookup.error("batch"), 0)
-        off = tool.Family("flat", {"runs": [run("flat", n, n) for n in (10, 20)]
+        off = tool.Family("flat", {"shards": [run("flat", n, n) for n in (10, 20)]
                                    + [run("flat", 100, 50)]})
         self.assertAlmostEqual(off.error("batch"), 1)
+
+    def test_shards_together_are_compared_with_what_smaller_runs_say(self):
+        runs = [run("flat", n, n) for n in (10, 20, 100)]
+        others = [run("flat", 100, 60, begin) for begin in (100, 200)]
+        rates = {"shards": runs + others, "merge": {"1": 0, "5": 80}}
+        flat = tool.Family("flat", rates)
+        self.assertAlmostEqual(flat.whole("batch"), 100 + 60 + 60 + 40)
+        self.assertAlmostEqual(flat.whole_error("batch"), (300 + 40) / 260 - 1)
+        self.assertAlmostEqual(flat.error("batch"), 0)
+        self.assertIn("| flat | 300 in 3 shards | 100 |", tool.error_table(rates))
+
+    def test_merging_is_on_lines(self):
+        rates = {"merge": {"4": 1.0, "10": 4.0, "20": 24.0}}
+        for shards, seconds in ((1, 0), (2, 0), (4, 1), (7, 2.5), (15, 14), (30, 44)):
+            self.assertAlmostEqual(tool.merge_seconds(rates, shards), seconds)
 
     def test_more_rows_take_more_of_everything(self):
         for family in tool.families(RATES):

@@ -34,7 +34,8 @@ from nearfield.cluster._colmap import match_colmap, write_colmap_matches
 from nearfield.cluster._duplicates import dedup, read_first_of
 from nearfield.cluster._encoding import encode, read_codes
 from nearfield.cluster._errors import BusyError, ConflictError, LostShardError, NoIndexError
-from nearfield.cluster._jobs import graph, ground_truth, read_all_neighbors, read_neighbors
+from nearfield.cluster._graph import graph
+from nearfield.cluster._jobs import ground_truth, read_all_neighbors, read_neighbors
 from nearfield.cluster._manifest import Manifest, Segment, Spec, Tombstones
 from nearfield.cluster._opened import ShardedIndex
 from nearfield.cluster._opened import open_index as open  # noqa: A004  # as nearfield.Index.open

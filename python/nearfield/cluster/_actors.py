@@ -8,6 +8,7 @@ off from the others answers as all do, or not at all.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import threading
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ class ShardServer:
         self._store = open_store(url, deployed["cache"])
         self._shard = shard
         self._deployed = deployed
-        self._threads = deployed["threads"]
+        self._run = {"threads": deployed["threads"], "progress": _stop_if_cancelled}
         self._lock = threading.Lock()
         self._opened: dict[Identity, OpenShard] = {}
         self._checked: dict[str, Path] = {}
@@ -49,6 +50,16 @@ class ShardServer:
             "epochs": sorted(epoch for epoch, _ in self._opened),
         }
 
+    def answer(self, question: bytes) -> bytes:
+        """What a method of this class returns; `write_question` says which. Nothing, if nobody
+        waits for it: an error would be in the log of the router's process."""
+        method, arguments = pickle.loads(question)
+        try:
+            found = getattr(self, method)(*arguments)
+        except nf.CancelledError:
+            return b""
+        return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+
     def ready(self, asked: Identity) -> tuple[Identity, int]:
         """Opens an epoch before it is asked for; how many vectors it has here."""
         opened = self._at(asked)
@@ -58,13 +69,13 @@ class ShardServer:
         self, asked: Identity, queries: Any, k: int, options: dict[str, Any]
     ) -> tuple[Identity, Nearest]:
         opened = self._at(asked)
-        return opened.identity, opened.search(queries, k, threads=self._threads, **options)
+        return opened.identity, opened.search(queries, k, **self._run, **options)
 
     def within(
         self, asked: Identity, queries: Any, radius: float, options: dict[str, Any]
     ) -> tuple[Identity, Near]:
         opened = self._at(asked)
-        return opened.identity, opened.within(queries, radius, threads=self._threads, **options)
+        return opened.identity, opened.within(queries, radius, **self._run, **options)
 
     def _at(self, asked: Identity) -> OpenShard:
         with self._lock:
@@ -84,6 +95,24 @@ class ShardServer:
             while len(self._opened) > EPOCHS_KEPT:
                 self._opened.pop(next(iter(self._opened)))
         return opened
+
+
+def write_question(method: str, *arguments: Any) -> bytes:
+    """For `ShardServer.answer`. It is pickled once for all shards, and as a whole: Ray would pickle
+    each argument of each call, by a pickler in Python."""
+    return pickle.dumps((method, arguments), pickle.HIGHEST_PROTOCOL)
+
+
+def _stop_if_cancelled(done: int, total: int) -> None:
+    """Ends a search that its router has cancelled: it was overtaken, or is late. It is called ten
+    times a second. Calls that still wait are dropped by Ray."""
+    if not ray_is_connected():  # not in an actor; asked for a context, Ray would connect somewhere
+        return
+    import ray
+
+    context = ray.get_runtime_context()
+    if context.worker.mode == ray.WORKER_MODE and context.is_canceled():
+        raise nf.CancelledError(f"nobody waits for the answer: {done} of {total} pairs were done")
 
 
 def deploy(
@@ -140,7 +169,12 @@ def deploy(
             # None: it holds no core, but goes only where there are some, also when it is started
             # again. With 0 it might go to a head that is kept free of work.
             num_cpus=None if reserved == 0 and have_cores else reserved,
-            max_concurrency=2,  # an epoch is opened while another is searched
+            # An epoch is opened while another is searched. With 1, Ray would not drop a call that
+            # is cancelled while it waits: it looks for it only where threads take calls from.
+            max_concurrency=2,
+            # Ray's list of tasks, for its dashboard, keeps the last 100,000: a growing memory of
+            # the head in the first hours, and work for each call.
+            enable_task_events=False,
             scheduling_strategy=_prefer(nodes[(shard + replica) % len(nodes)]),
         ).remote(store.url, shard, deployed)
         for shard in range(manifest.shards)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -113,12 +113,6 @@ def _join_blocks(
     blocks = sorted({one, other})
     spans = [(block * size, min((block + 1) * size, source.rows)) for block in blocks]
     own = np.concatenate([np.arange(*span) for span in spans])
-    codes = np.concatenate([_packed(source.piece(*span)) for span in spans])
-    found = nf.dedup(nf.bits(codes, source.dim), radius, threads=1, memory_limit=limit)
+    found = nf.dedup(source.pieces(spans), radius, threads=1, memory_limit=limit)
     rows = found.duplicates
     write_arrays(open_store(url), part_name(part), rows=own[rows], first=own[found.first_of[rows]])
-
-
-def _packed(piece: Any) -> NDArray[np.uint8]:
-    packed: NDArray[np.uint8] = piece.packed
-    return packed

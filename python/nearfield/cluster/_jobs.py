@@ -59,29 +59,23 @@ def ground_truth(
 
     The answers are those of `nearfield.knn`, to the bit.
     """
+    store = open_store(url)
     source = take_source(queries, bits)
+    size = integer("block", block)
+    if size < 1:
+        raise nf.InvalidArgumentError(f"block is {size}, expected at least 1")
+    parts = -(-source.rows // size)
     asked = {"operation": "ground_truth", "queries": source.describe(), **about_file(base)}
-    return _run(url, source, base, asked, k, metric, block, bits, memory_limit, progress)
-
-
-def graph(
-    url: Url,
-    rows: FileName,
-    k: int = 10,
-    metric: str = "sqeuclidean",
-    *,
-    block: int = 10_000,
-    bits: int = 0,
-    memory_limit: int | str = "1G",
-    progress: Progress = None,
-) -> int:
-    """The k nearest other rows of each row of a file, as `nearfield.graph` finds them, to the bit.
-
-    The other arguments are those of `ground_truth`.
-    """
-    source = take_source(rows, bits)
-    asked = {"operation": "graph", **about_file(rows)}
-    return _run(url, source, rows, asked, k, metric, block, bits, memory_limit, progress)
+    plan = {**asked, "k": integer("k", k), "metric": text("metric", metric), "block": size}
+    begin_job(store, {**plan, "parts": parts})
+    calls = [
+        (store.url, part, part * size, min((part + 1) * size, source.rows))
+        for part in parts_left(store, parts)
+    ]
+    limit = byte_count("memory_limit", memory_limit)
+    shared = (source, str(Path(base).absolute()), bits, k, metric, limit)
+    run_tasks(_search_part, shared, calls, progress=progress, take=lambda number, result: None)
+    return parts
 
 
 def read_neighbors(url: Url) -> Iterator[Nearest]:
@@ -93,36 +87,6 @@ def read_neighbors(url: Url) -> Iterator[Nearest]:
 def read_all_neighbors(url: Url) -> Nearest:
     """All parts, in memory."""
     return join_nearest(list(read_neighbors(url)))
-
-
-def _run(
-    url: Url,
-    source: Source,
-    base: FileName,
-    asked: dict[str, Any],
-    k: int,
-    metric: str,
-    block: int,
-    bits: int,
-    memory_limit: int | str,
-    progress: Progress,
-) -> int:
-    store = open_store(url)
-    size = integer("block", block)
-    if size < 1:
-        raise nf.InvalidArgumentError(f"block is {size}, expected at least 1")
-    parts = -(-source.rows // size)
-    plan = {**asked, "k": integer("k", k), "metric": text("metric", metric), "block": size}
-    begin_job(store, {**plan, "parts": parts})
-    calls = [
-        (store.url, part, part * size, min((part + 1) * size, source.rows))
-        for part in parts_left(store, parts)
-    ]
-    path = str(Path(base).absolute())
-    limit = byte_count("memory_limit", memory_limit)
-    shared = (source, path, bits, k, metric, asked["operation"] == "graph", limit)
-    run_tasks(_search_part, shared, calls, progress=progress, take=lambda number, result: None)
-    return parts
 
 
 def begin_job(store: Store, plan: dict[str, Any]) -> None:
@@ -139,30 +103,14 @@ def begin_job(store: Store, plan: dict[str, Any]) -> None:
 
 
 def _search_part(
-    shared: tuple[Source, str, int, int, str, bool, int], url: str, part: int, begin: int, end: int
+    shared: tuple[Source, str, int, int, str, int], url: str, part: int, begin: int, end: int
 ) -> None:
     """Runs as a task."""
-    source, path, bits, k, metric, is_graph, limit = shared
-    store = open_store(url)
-    queries = source.piece(begin, end)
+    source, path, bits, k, metric, limit = shared
     base = nf.open_rows(path, bits)
-    wanted = k + 1 if is_graph else k
-    found = Nearest.of(nf.knn(queries, base, wanted, metric, memory_limit=limit, threads=1))
-    if is_graph:
-        found = _without_self(found, np.arange(begin, end))
-    write_arrays(store, part_name(part), **{name: getattr(found, name) for name in ARRAYS})
-
-
-def _without_self(found: Nearest, own: NDArray[np.int64]) -> Nearest:
-    """The k + 1 nearest of each row to its k nearest others: its own id, else the last, goes."""
-    is_own = found.ids == own[:, None]
-    counts = np.minimum(found.counts - is_own.any(axis=1), found.ids.shape[1] - 1)
-    is_own[~is_own.any(axis=1), -1] = True
-
-    def rest(values: NDArray[Any]) -> NDArray[Any]:
-        return np.reshape(values[~is_own], (len(values), -1))
-
-    return Nearest(rest(found.ids), rest(found.distances), rest(found.keys), counts, found.exact)
+    found = nf.knn(source.piece(begin, end), base, k, metric, memory_limit=limit, threads=1)
+    arrays = {name: getattr(found, name) for name in ARRAYS}
+    write_arrays(open_store(url), part_name(part), **arrays)
 
 
 def parts_left(store: Store, parts: int) -> list[int]:
@@ -180,15 +128,19 @@ def read_arrays(store: Store) -> Iterator[dict[str, NDArray[Any]]]:
     """What each part of a job holds, one after the other."""
     plan = json.loads(store.read(PLAN, MOST_PLAN_BYTES))
     for part in range(plan["parts"]):
-        name = part_name(part)
-        try:
-            data = store.read(name, MOST_PART_BYTES)
-        except FileNotFoundError:
-            raise nf.FileError(
-                f"{store.url}/{name}: is not there yet: call again what makes it"
-            ) from None
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            yield dict(arrays)
+        yield read_npz(store, part_name(part))
+
+
+def read_npz(store: Store, name: str) -> dict[str, NDArray[Any]]:
+    """What `write_arrays` has written."""
+    try:
+        data = store.read(name, MOST_PART_BYTES)
+    except FileNotFoundError:
+        raise nf.FileError(
+            f"{store.url}/{name}: is not there yet: call again what makes it"
+        ) from None
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def part_name(part: int) -> str:

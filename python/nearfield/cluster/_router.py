@@ -5,6 +5,7 @@ number of routers, in any processes, ask the same actors.
 from __future__ import annotations
 
 import os
+import pickle
 import statistics
 import threading
 import time
@@ -18,7 +19,7 @@ import numpy as np
 
 import nearfield as nf
 from nearfield._arguments import integer, real
-from nearfield.cluster._actors import connected_ray, find_actors
+from nearfield.cluster._actors import connected_ray, find_actors, write_question
 from nearfield.cluster._answers import (
     Near,
     Nearest,
@@ -41,7 +42,9 @@ Answer = TypeVar("Answer", Nearest, Near)
 HEDGE_FACTOR = 3.0
 HEDGE_LEAST = 0.05
 WINDOW = 2  # batches of one call under way: the next is there when an actor is done
-PUT_BYTES = 1 << 16  # queries of more are put into shared memory once, not sent to each shard
+# Of a question; Ray sends up to 100 KiB with a call. More is put into shared memory once.
+PUT_BYTES = 100_000
+SLICE = 0.05  # seconds to wait for all answers, before those that came are looked at
 LOOK_AGAIN = 1.0  # seconds between looks for actors that were not there
 
 # The question is wrong, whoever is asked.
@@ -151,8 +154,8 @@ class Router:
             self._manifest = read_manifest(self._store, integer("epoch", epoch))
 
     def _make_ready(self, manifest: Manifest, seconds: float) -> None:
-        flight = _Flight(self, manifest, "ready", seconds, partial=False)
-        flight.run([()])
+        flight = _Flight(self, manifest, seconds, partial=False)
+        flight.run([write_question("ready", manifest.identity)])
         flight.check()
 
     def search(
@@ -227,11 +230,12 @@ class Router:
         seconds = self._timeout if timeout is None else real("timeout", timeout)
         options = {"only": only, "without": without, "timeout": seconds}
         cuts = range(0, source.rows, self._batch)
+        batches = (source.piece(begin, begin + self._batch) for begin in cuts)
         questions = (
-            (self._sent_once(source.piece(begin, begin + self._batch)), wanted, options)
-            for begin in cuts
+            self._sent_once(write_question(method, manifest.identity, batch, wanted, options))
+            for batch in batches
         )
-        flight = _Flight(self, manifest, method, seconds, partial)
+        flight = _Flight(self, manifest, seconds, partial)
         with self._taking_slots(min(WINDOW, len(cuts))) as window:
             flight.run(questions, len(cuts), window)
         missing = flight.check()
@@ -257,9 +261,8 @@ class Router:
             for _ in range(taken):
                 self._slots.release()
 
-    def _sent_once(self, queries: np.ndarray[Any, Any] | nf.Bits) -> Any:
-        values = queries.packed if isinstance(queries, nf.Bits) else queries
-        return self._ray.put(queries) if values.nbytes > PUT_BYTES else queries
+    def _sent_once(self, question: bytes) -> Any:
+        return self._ray.put(question) if len(question) > PUT_BYTES else question
 
     def replicas(self, shard: int) -> list[tuple[int, Any]]:
         """Numbers and actors of a shard, another one first each time."""
@@ -315,15 +318,12 @@ class _Asked:
 class _Flight:
     """The batches of one search, on their way to all shards and back."""
 
-    def __init__(
-        self, router: Router, manifest: Manifest, method: str, seconds: float, partial: bool
-    ) -> None:
+    def __init__(self, router: Router, manifest: Manifest, seconds: float, partial: bool) -> None:
         self._router = router
         self._ray = router._ray
         self._epoch = manifest.epoch
         self._identity = manifest.identity
         self._shards = manifest.shards
-        self._method = method
         self._most_seconds = seconds
         self._deadline = time.monotonic() + seconds
         self._partial = partial
@@ -340,7 +340,7 @@ class _Flight:
         try:
             self._run(iter(questions), count, window)
         finally:
-            for call in self._calls:  # those that were overtaken, or that nobody waits for now
+            for call in self._calls:  # nobody waits for them now
                 self._ray.cancel(call)
 
     def _run(self, following: Iterator[Any], count: int, window: int) -> None:
@@ -354,10 +354,19 @@ class _Flight:
                 self._give_up(count)
                 return
             self._hedge(now)
-            timeout = max(0.0, min(self._next_alarm(), self._deadline) - now)
-            done, _ = self._ray.wait(list(self._calls), num_returns=1, timeout=timeout)
-            for call in done:
+            for call in self._wait(now, len(self._questions) == count):
                 self._take(call)
+
+    def _wait(self, now: float, all_sent: bool) -> list[Any]:
+        """Calls that are done: the first; or one of each batch and shard, if nothing is to be done
+        in between, since each that is waited for wakes this process."""
+        wanted = 1
+        timeout = max(0.0, min(self._next_alarm(), self._deadline) - now)
+        if all_sent and not any(asked.replicas for asked in self._asked.values()):
+            wanted, timeout = len(self._asked), min(timeout, SLICE)
+        done: list[Any]
+        done, _ = self._ray.wait(list(self._calls), num_returns=wanted, timeout=timeout)
+        return done
 
     def _under_way(self) -> int:
         return len({batch for batch, _ in self._asked})
@@ -397,7 +406,7 @@ class _Flight:
         while asked.replicas:
             replica, actor = asked.replicas.pop(0)
             try:
-                call = getattr(actor, self._method).remote(self._identity, *self._questions[batch])
+                call = actor.answer.remote(self._questions[batch])
             except self._ray.exceptions.PendingCallsLimitExceeded:
                 asked.full += 1
                 asked.failures.append(f"replica {replica} has max_pending calls waiting")
@@ -435,17 +444,25 @@ class _Flight:
         except errors.RayError as error:
             asked.failures.append(f"replica {replica}: {_first_line(error)}")
         else:
-            identity, found = answer
+            identity, found = pickle.loads(answer)
             if identity == self._identity:
                 self._seconds[batch].append(time.monotonic() - asked.sent)
                 self.answers[batch][shard] = found
                 del self._asked[batch, shard]
+                if asked.calls:
+                    self._cancel_calls(batch, shard)
                 return
             asked.failures.append(
                 f"replica {replica} answered for epoch {identity[0]}, commit {identity[1]}, not "
                 f"{self._epoch}, {self._identity[1]}"
             )
         self._send(batch, shard)
+
+    def _cancel_calls(self, batch: int, shard: int) -> None:
+        """Those that were overtaken."""
+        for call, (of, at, *_) in self._calls.items():
+            if (of, at) == (batch, shard):
+                self._ray.cancel(call)
 
     def _hedge(self, now: float) -> None:
         for (batch, shard), asked in list(self._asked.items()):

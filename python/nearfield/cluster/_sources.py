@@ -28,6 +28,16 @@ class Source(ABC):
     def piece(self, begin: int, end: int) -> np.ndarray[Any, Any] | nf.Bits:
         """Rows begin to end."""
 
+    def pieces(self, spans: Sequence[tuple[int, int]]) -> np.ndarray[Any, Any] | nf.Bits:
+        """Rows of several spans, one after the other."""
+        taken = [self.piece(*span) for span in spans]
+        if len(taken) == 1:
+            return taken[0]
+        joined = np.concatenate(
+            [piece.packed if isinstance(piece, nf.Bits) else piece for piece in taken]
+        )
+        return nf.Bits(joined, self.dim) if self.dtype == "bits" else joined
+
     @abstractmethod
     def describe(self) -> str:
         """The same for the same rows: what a job is known by when it is begun again."""
