@@ -100,8 +100,9 @@ class Lines(unittest.TestCase):
         self.assertEqual(judged - of_kvp, set())
         of_ewh = {name for found in recorded_outcome("ewh").figures.values()
                   for name in [*found.series, *(recall.series for recall in found.recalls)]}
-        judged = {ewh.ONE, ewh.ALL, ewh.LSH, ewh.EWH, ewh.EWH_ALL, ewh.DEVICE, ewh.BOTH, ewh.SHARED,
-                  ewh.EXACT, ewh.EXACT_ALL, ewh.SCAN, ewh.HASHED}
+        judged = {ewh.ONE, ewh.ALL, ewh.MADE_THERE, ewh.MADE_BY_BOTH, ewh.MADE_SHARED, ewh.LSH,
+                  ewh.EWH, ewh.EWH_ALL, ewh.DEVICE, ewh.BOTH, ewh.SHARED, ewh.EXACT,
+                  ewh.EXACT_ALL, ewh.SCAN, ewh.HASHED}
         self.assertEqual(judged - of_ewh, set())
 
         of_lsq = {name for found in recorded_outcome("lsq").figures.values()
@@ -415,7 +416,7 @@ class Command(unittest.TestCase):
         self.assertIn("share, KVP 50", printed)
 
     def test_a_run_of_hashed_bits(self) -> None:
-        printed = self.check_run("ewh", {"shares", "tables", "nearness"})
+        printed = self.check_run("ewh", {"hashing-shares", "shares", "tables", "nearness"})
         self.assertIn("are faster than a scan", printed)
 
     def test_a_figure_of_the_other_thesis(self) -> None:

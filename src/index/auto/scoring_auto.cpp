@@ -169,6 +169,9 @@ class ScoringAuto final : public Family {
     if (tables.scored() != nullptr) scored_->verify(*tables.scored(), rows, path, monitor);
   }
 
+  void check_build_device(const Context& context) const override {
+    exact_->check_build_device(context);
+  }
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override;
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
