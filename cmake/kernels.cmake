@@ -40,6 +40,7 @@ set(NEARFIELD_KERNEL_MODULES
     "bounds_i8|distance/gpu/product_bounds.cu|256|NEARFIELD_VALUE=i8,NEARFIELD_SUM=i32"
     "product_adds|distance/gpu/product_adds.cu|256|"
     "short_list|hash/gpu/short_list.cu|64|"
+    "bucket_table|hash/gpu/bucket_table.cu|256|"
     "code_rows|code/gpu/code_rows.cu|128|"
     "code_sums|code/gpu/code_sums.cu|128|"
     "icm_16|code/gpu/icm.cu|128|NEARFIELD_CODEWORDS=16"

@@ -21,6 +21,7 @@ class Place(NamedTuple):
     near: int = 0    # bits in which what is to be found may differ
     share: int = 0   # of the CPU, in percent
     codebooks: int = 0
+    asked: int = 0   # recall, in percent
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {number:,}" for name, number in self._asdict().items() if number)

@@ -29,8 +29,15 @@ def lines_of(figure: Figure, measured: Measured, places: list[Place]
              ) -> Iterator[tuple[str, str, Line]]:
     """Name, style and points of each line of a panel."""
     for name, quantity in figure.derived.items():
-        values = ((getattr(place, figure.x), quantity(measured.places[place])) for place in places)
-        yield name, "-", [(x, y) for x, y in values if y is not None]
+        lines: dict[str, Line] = {}
+        for place in places:
+            own = name
+            if figure.line:
+                own += f", {figure.line} = {getattr(place, figure.line):,}"
+            y = quantity(measured.places[place])
+            if y is not None:
+                lines.setdefault(own, []).append((getattr(place, figure.x), y))
+        yield from ((own, "-", line) for own, line in lines.items())
     if figure.derived:
         return
     for series in measured.series:
@@ -156,6 +163,8 @@ def draw_recalls_over_times(number: str, figure: Figure, measured: Measured, dev
     for axes, (queries, places) in zip(all_axes[0], sorted(panels.items()), strict=True):
         for place in places:
             timings, name = measured.places[place], figure.setting_of(place)
+            if series not in timings:
+                continue  # nothing was found that reaches what was asked for
             milliseconds = 1e3 * timings[series].seconds / queries
             axes.plot(milliseconds, values[name], "o", color="C0")
             axes.annotate(name.partition(",")[2], (milliseconds, values[name]), fontsize=6)
@@ -181,7 +190,7 @@ def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any]
         draw_recalls_over_times(number, figure, measured, device, path)
     elif measured.recalls and figure.printed:
         draw_recalls(number, figure, measured, device, path)
-    elif measured.recalls:
+    elif measured.recalls and not figure.x:
         draw_recalls_by_setting(number, figure, measured, device, path)
     elif measured.places and figure.x:
         draw_places(number, figure, measured, device, path)
@@ -201,12 +210,12 @@ def draw_places(number: str, figure: Figure, measured: Measured, device: dict[st
     panels = panels_of(figure, measured)
     drawn, all_axes = pyplot.subplots(1, len(panels), figsize=(max(2.2 + 2.9 * len(panels), 9), 4),
                                       sharey=True, squeeze=False, constrained_layout=True)
-    colours = {name: f"C{i}" for i, name in enumerate([*measured.series, *figure.derived])}
+    colours: dict[str, str] = {}
     for axes, (panel, places) in zip(all_axes[0], sorted(panels.items()), strict=True):
         for name, style, line in lines_of(figure, measured, places):
             if line:
                 axes.plot(*zip(*sorted(line), strict=True), style, marker="o", markersize=4,
-                          color=colours[name], label=name)
+                          color=colours.setdefault(name, f"C{len(colours)}"), label=name)
         axes.set(xscale="log", yscale="log", xlabel=figure.x)
         axes.xaxis.set_minor_formatter(NullFormatter())  # its labels would overlap
         label_within_a_decade(axes, sorted({getattr(place, figure.x) for place in places}))

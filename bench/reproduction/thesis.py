@@ -30,6 +30,7 @@ class Figure:
     stated: tuple[Stated, ...]
     x: str = ""      # of the picture: a number of a place; empty: none is drawn
     panel: str = ""  # a panel for each of these numbers; empty: one
+    line: str = ""   # a line for each of these numbers, of what is derived; empty: one
     in_milliseconds: bool = False
     derived: dict[str, Quantity] = field(default_factory=dict)  # drawn instead, where there are
     data_set: tuple[str, str] | None = None  # the option of the program, the name of the set

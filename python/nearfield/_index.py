@@ -128,6 +128,8 @@ class Index:
         keys: KeysLike | None = None,
         copy: bool = True,
         timeout: float | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> NDArray[np.int64]:
         """Adds vectors, and returns their ids.
 
@@ -135,11 +137,15 @@ class Index:
             is an error, and nothing is added. Without, they get the next numbers that were never
             used.
         keys: one for each vector, of an index that has them; likewise.
+        device: where the tables of packed bits are made, of "ewh", "mih" and "auto": several names
+            with commas share the work. They are the same tables.
         """
         copies = Copies(copy)
         rows = take_vectors("vectors", vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
-        with running(copies, timeout=timeout) as run:
+        with running(
+            copies, timeout=timeout, device=device, device_memory_limit=device_memory_limit
+        ) as run:
             if keys is not None:
                 return self._core.add_keyed(rows, _take_keys(keys), given, run)
             first = self._core.add(rows, given, run)

@@ -154,6 +154,41 @@ BucketTable::BucketTable(std::span<const std::uint32_t> buckets, int bits, int t
   dealing.fill(starts_.data(), rows_.data());
 }
 
+BucketTable::BucketTable(
+    std::int64_t rows, int bits,
+    const std::function<void(std::uint32_t* starts, std::uint32_t* rows)>& fill)
+    : start_count_(bucket_starts(bits)),
+      row_count_(rows),
+      starts_(start_count_),
+      rows_(row_count_) {
+  fill(starts_.data(), rows_.data());
+}
+
+BucketTable::BucketTable(std::span<const BucketTable> pieces)
+    : start_count_(pieces.front().start_count_),
+      row_count_(rows_of_all(pieces)),
+      starts_(start_count_),
+      rows_(row_count_) {
+  std::uint32_t* next = rows_.data();
+  for (std::int64_t bucket = 0; bucket + 1 < start_count_; ++bucket) {
+    starts_[bucket] = static_cast<std::uint32_t>(next - rows_.data());
+    std::uint32_t first = 0;
+    for (const BucketTable& piece : pieces) {
+      for (const std::uint32_t row : piece.view().of(static_cast<std::uint32_t>(bucket))) {
+        *next++ = first + row;
+      }
+      first += static_cast<std::uint32_t>(piece.row_count_);
+    }
+  }
+  starts_[start_count_ - 1] = static_cast<std::uint32_t>(row_count_);
+}
+
+std::int64_t BucketTable::rows_of_all(std::span<const BucketTable> pieces) {
+  std::int64_t rows = 0;
+  for (const BucketTable& piece : pieces) rows += piece.row_count_;
+  return rows;
+}
+
 std::int64_t BucketTable::bytes_for(std::int64_t rows, int bits) {
   return static_cast<std::int64_t>(sizeof(std::uint32_t)) * (bucket_starts(bits) + rows);
 }

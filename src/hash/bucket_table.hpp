@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "core/aligned_array.hpp"
@@ -56,6 +57,13 @@ class BucketTable {
   BucketTable(std::span<const std::uint32_t> buckets, int bits, int threads,
               const Monitor& monitor);
 
+  // Made by somebody else, who writes what a view shows.
+  BucketTable(std::int64_t rows, int bits,
+              const std::function<void(std::uint32_t* starts, std::uint32_t* rows)>& fill);
+  // Of rows that follow each other: each of the tables, of as many buckets, has some of them,
+  // counted from its first.
+  explicit BucketTable(std::span<const BucketTable> pieces);
+
   static std::int64_t bytes_for(std::int64_t rows, int bits);
   // Beside that, while it is made.
   static std::int64_t bytes_to_make(std::int64_t rows, int bits, int threads);
@@ -66,6 +74,8 @@ class BucketTable {
   }
 
  private:
+  static std::int64_t rows_of_all(std::span<const BucketTable> pieces);
+
   std::int64_t start_count_;
   std::int64_t row_count_;
   AlignedArray<std::uint32_t> starts_;

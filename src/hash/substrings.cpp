@@ -60,6 +60,10 @@ void hash_rows(MatrixView rows, std::span<const std::uint32_t> positions, std::u
   });
 }
 
+void copy_codes(std::span<const std::uint32_t> buckets, std::uint8_t* codes) {
+  for (std::size_t i = 0; i < buckets.size(); ++i) codes[i] = static_cast<std::uint8_t>(buckets[i]);
+}
+
 int differing_bits(const std::byte* a, const std::byte* b,
                    std::span<const std::uint32_t> positions) {
   int differing = 0;

@@ -22,6 +22,9 @@ std::uint32_t bucket_of(const std::byte* row, std::span<const std::uint32_t> pos
 void hash_rows(MatrixView rows, std::span<const std::uint32_t> positions, std::uint32_t* out,
                int threads, const Monitor& monitor);
 
+// Buckets as bytes.
+void copy_codes(std::span<const std::uint32_t> buckets, std::uint8_t* codes);
+
 // In how many of the positions two rows differ.
 int differing_bits(const std::byte* a, const std::byte* b,
                    std::span<const std::uint32_t> positions);

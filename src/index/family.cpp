@@ -33,6 +33,10 @@ void Family::check_search_device(const Context& context) const {
   check_on_cpu(context, "an index of this family");
 }
 
+void Family::check_build_device(const Context& context) const {
+  check_on_cpu(context, "adding to an index of this family");
+}
+
 std::int64_t FamilyParameter::number() const {
   std::int64_t value_of = 0;
   const char* const end = value.data() + value.size();

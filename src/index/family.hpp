@@ -85,8 +85,10 @@ class Family {
   virtual void verify(const FamilyData& /*data*/, MatrixView /*rows*/, const std::string& /*path*/,
                       const Monitor& /*monitor*/) const {}
 
-  // Throws unsupported for a device on which its searches do not run: any, if it does not say more.
+  // Throws unsupported for a device on which its searches do not run, and for one on which it does
+  // not make what it keeps of rows that are added: any, if it does not say more.
   virtual void check_search_device(const Context& context) const;
+  virtual void check_build_device(const Context& context) const;
 
   virtual Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                            const Context& context) const = 0;

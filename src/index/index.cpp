@@ -57,8 +57,9 @@ SharedFamilyData open_family(const Family& family, const Part& part, const std::
   return data;
 }
 
-void check_vectors(MatrixView vectors, const IndexSpec& spec, const Context& context) {
-  check_on_cpu(context, kIndex);
+void check_vectors(MatrixView vectors, const IndexSpec& spec, const Family& family,
+                   const Context& context) {
+  family.check_build_device(context);
   if (vectors.dtype() != spec.dtype || (vectors.cols() != spec.cols && vectors.rows() > 0)) {
     fail(ErrorCode::invalid_argument,
          "the index has {} columns of {}, the vectors have {} of {}: convert them", spec.cols,
@@ -309,7 +310,7 @@ std::vector<std::int64_t> Index::Impl::next_ids(std::int64_t count) const {
 }
 
 void Index::add(MatrixView vectors, std::span<const std::int64_t> ids, const Context& context) {
-  check_vectors(vectors, impl_->spec, context);
+  check_vectors(vectors, impl_->spec, *impl_->family, context);
   check_keys(impl_->spec, false);
   adding(vectors, [&] {
     check_given_ids(ids, vectors.rows());
@@ -320,7 +321,7 @@ void Index::add(MatrixView vectors, std::span<const std::int64_t> ids, const Con
 }
 
 std::int64_t Index::add(MatrixView vectors, const Context& context) {
-  check_vectors(vectors, impl_->spec, context);
+  check_vectors(vectors, impl_->spec, *impl_->family, context);
   check_keys(impl_->spec, false);
   return adding(vectors, [&] {
     const auto lock = impl_->start_writing();
@@ -333,7 +334,7 @@ std::int64_t Index::add(MatrixView vectors, const Context& context) {
 std::vector<std::int64_t> Index::add(MatrixView vectors, std::span<const std::string_view> keys,
                                      std::optional<std::span<const std::int64_t>> ids,
                                      const Context& context) {
-  check_vectors(vectors, impl_->spec, context);
+  check_vectors(vectors, impl_->spec, *impl_->family, context);
   check_keys(impl_->spec, true);
   return adding(vectors, [&] {
     check_given_keys(keys, vectors.rows());
@@ -354,7 +355,7 @@ std::vector<std::int64_t> Index::add(MatrixView vectors, std::span<const std::st
 
 std::int64_t Index::upsert(MatrixView vectors, std::span<const std::int64_t> ids,
                            const Context& context) {
-  check_vectors(vectors, impl_->spec, context);
+  check_vectors(vectors, impl_->spec, *impl_->family, context);
   return adding(vectors, [&] {
     check_given_ids(ids, vectors.rows());
     const auto lock = impl_->start_writing();
@@ -378,7 +379,7 @@ std::int64_t Index::upsert(MatrixView vectors, std::span<const std::int64_t> ids
 
 std::int64_t Index::upsert(MatrixView vectors, std::span<const std::string_view> keys,
                            const Context& context) {
-  check_vectors(vectors, impl_->spec, context);
+  check_vectors(vectors, impl_->spec, *impl_->family, context);
   check_keys(impl_->spec, true);
   return adding(vectors, [&] {
     check_given_keys(keys, vectors.rows());

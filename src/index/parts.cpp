@@ -297,8 +297,11 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
   if (!growth.vectors) {
     appended.family = std::move(alone);
   } else if (growth.keeps) {
-    appended.family =
-        family_->keep(appended.part->rows(appended.end), growth.family, for_packing(context));
+    Context keeping = for_packing(context);
+    keeping.device = context.device;
+    keeping.device_memory_limit = context.device_memory_limit;
+    keeping.stream = context.stream;
+    appended.family = family_->keep(appended.part->rows(appended.end), growth.family, keeping);
   }
   return appended;
 }

@@ -90,7 +90,8 @@ class Lines(unittest.TestCase):
         of_lsh = {name for found in recorded_outcome("lsh-sift").figures.values()
                   for name in [*found.series, *(recall.series for recall in found.recalls)]}
         judged = {lsh_sift.ONE, lsh_sift.TEN, lsh_sift.HUNDRED, lsh_sift.RATIO, lsh_sift.TUNED,
-                  lsh_sift.EXACT, *(f"{series}: {stage}" for stage in ("all", "short list")
+                  lsh_sift.EXACT, *(f"{series}: {stage}"
+                                    for stage in ("all", "short list", "short list, by tiles")
                                     for series in (lsh_sift.ONE, lsh_sift.HUNDRED))}
         self.assertEqual(judged - of_lsh, set())
         of_kvp = {name for found in recorded_outcome("kvp").figures.values()
@@ -100,8 +101,9 @@ class Lines(unittest.TestCase):
         self.assertEqual(judged - of_kvp, set())
         of_ewh = {name for found in recorded_outcome("ewh").figures.values()
                   for name in [*found.series, *(recall.series for recall in found.recalls)]}
-        judged = {ewh.ONE, ewh.ALL, ewh.LSH, ewh.EWH, ewh.EWH_ALL, ewh.DEVICE, ewh.BOTH, ewh.SHARED,
-                  ewh.EXACT, ewh.EXACT_ALL, ewh.SCAN, ewh.HASHED}
+        judged = {ewh.ONE, ewh.ALL, ewh.MADE_THERE, ewh.MADE_BY_BOTH, ewh.MADE_SHARED, ewh.LSH,
+                  ewh.EWH, ewh.EWH_ALL, ewh.DEVICE, ewh.BOTH, ewh.SHARED, ewh.EXACT,
+                  ewh.EXACT_ALL, ewh.SCAN, ewh.HASHED}
         self.assertEqual(judged - of_ewh, set())
 
         of_lsq = {name for found in recorded_outcome("lsq").figures.values()
@@ -117,6 +119,35 @@ class Lines(unittest.TestCase):
             found = recorded_outcome("ewh").figures[number]
             names = {recall.data for recall in found.recalls}
             self.assertEqual({ewh.setting(place) for place in found.places}, names)
+        found = recorded_outcome("lsh-sift").figures["curve"]
+        self.assertEqual({lsh_sift.asked(place) for place in found.places},
+                         {recall.data for recall in found.recalls})
+
+
+def beside_scan(tuned: float | None, **numbers: int) -> list[dict[str, object]]:
+    """A search by hashing that takes so many seconds, and a scan that takes one."""
+    lines = [line(lsh_sift.EXACT, 1, "call", **numbers)]
+    return lines if tuned is None else [*lines, line(lsh_sift.TUNED, tuned, "call", **numbers)]
+
+
+class WhereHashingWins(unittest.TestCase):
+    def test_up_to_the_first_recall_at_which_it_is_slower(self) -> None:
+        recalls = [{"data": f"asked, {asked} %", "series": lsh_sift.TUNED, "ratio": 0,
+                    "correct": asked, "wrong": 100 - asked, "none": 0, "tied": 0}
+                   for asked in (95, 80, 50)]
+        found = measured(*recalls, *beside_scan(2, q=9, asked=80), *beside_scan(0.5, q=9, asked=50),
+                         *beside_scan(0.5, q=9, asked=95), *beside_scan(0.1, q=1, asked=80))
+        self.assertEqual(lsh_sift.wins_up_to(one_by_one=False)(found).here,
+                         "up to a recall of 0.500, there 2 times as fast: 1 of 3 indexes")
+        self.assertIn("0.800, there 10", lsh_sift.wins_up_to(one_by_one=True)(found).here)
+
+    def test_from_the_rows_on_above_which_it_never_loses(self) -> None:
+        found = measured(*beside_scan(0.5, q=9, n=10, d=4), *beside_scan(2, q=9, n=20, d=4),
+                         *beside_scan(0.25, q=9, n=30, d=4), *beside_scan(None, q=9, n=30, d=8))
+        self.assertEqual(lsh_sift.wins_where(one_by_one=False)(found).here,
+                         "d 4: from 30 rows on, 4 times as fast at 30; "
+                         "d 8: nowhere, not in reach of hashing at 30")
+        self.assertIs(lsh_sift.wins_where(one_by_one=True)(found), shapes.NOT_MEASURED)
 
 
 class Shapes(unittest.TestCase):
@@ -408,14 +439,15 @@ class Command(unittest.TestCase):
         self.check_run("gemm-sift", set(gemm_sift.FIGURES) - {"times", "frames"})
 
     def test_a_run_of_hashing(self) -> None:
-        self.check_run("lsh-sift", {"5.14", "5.16", "tuned"})
+        printed = self.check_run("lsh-sift", {"5.14", "5.16", "tuned", "curve", "where"})
+        self.assertIn("times as fast as the scan", printed)
 
     def test_a_run_of_pivots(self) -> None:
         printed = self.check_run("kvp", set(kvp.THESIS.figures))
         self.assertIn("share, KVP 50", printed)
 
     def test_a_run_of_hashed_bits(self) -> None:
-        printed = self.check_run("ewh", {"shares", "tables", "nearness"})
+        printed = self.check_run("ewh", {"hashing-shares", "shares", "tables", "nearness"})
         self.assertIn("are faster than a scan", printed)
 
     def test_a_figure_of_the_other_thesis(self) -> None:

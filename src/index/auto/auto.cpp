@@ -52,6 +52,9 @@ class ExactAuto final : public Family {
     fitting_->verify(data, rows, path, monitor);
   }
 
+  void check_build_device(const Context& context) const override {
+    fitting_->check_build_device(context);
+  }
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     Neighbors found = fitting_->search(queries, parts, k, context);

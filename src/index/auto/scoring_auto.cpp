@@ -23,9 +23,18 @@ namespace nearfield {
 namespace {
 
 // Whether rows may be missed hangs on the estimates, and an answer may not hang on the threads of a
-// search nor on what its queries are sent with: all are judged as one of so many, of one thread. A
-// scan shares its reading among as many (mih_tuning.hpp).
+// search nor on what its queries are sent with: all are judged as one of so many, of one thread,
+// unless the caller says how many are sent at once. A scan shares its reading among as many
+// (mih_tuning.hpp).
 constexpr std::int64_t kJudgedQueries = 8;
+constexpr std::int64_t kMostJudgedQueries = 1'000'000'000;
+
+std::int64_t judged_queries(const IndexSpec& spec) {
+  for (const FamilyParameter& given : family_parameters(spec.family)) {
+    if (given.name == "batch") return given.number(1, kMostJudgedQueries);
+  }
+  return kJudgedQueries;
+}
 
 // Of the family that scores. Its tables are made for the recall that is asked for.
 IndexSpec scoring_spec(IndexSpec spec) {
@@ -38,8 +47,9 @@ IndexSpec scoring_spec(IndexSpec spec) {
   std::string scoring = "ewh";
   bool asked = false;
   for (const FamilyParameter& given : family_parameters(spec.family)) {
+    if (given.name == "batch") continue;
     if (given.name != "recall" && given.name != "near") {
-      fail(ErrorCode::invalid_argument, "auto has no parameter '{}': it has recall and near",
+      fail(ErrorCode::invalid_argument, "auto has no parameter '{}': it has recall, near and batch",
            given.name);
     }
     asked = asked || given.name == "recall";
@@ -47,7 +57,8 @@ IndexSpec scoring_spec(IndexSpec spec) {
   }
   if (!asked) {
     fail(ErrorCode::invalid_argument,
-         "'{}': near says where a recall is to be reached: give a recall, too", spec.family);
+         "'{}': near and batch say where and how a recall is to be reached: give a recall, too",
+         spec.family);
   }
   spec.family = std::move(scoring);
   return spec;
@@ -120,6 +131,7 @@ class ScoringAuto final : public Family {
  public:
   explicit ScoringAuto(const IndexSpec& spec)
       : parameters_(parse_ewh(scoring_spec(spec))),
+        judged_queries_(judged_queries(spec)),
         exact_(make_family(exact_spec(spec))),
         scored_(make_family(scoring_spec(spec))),
         flat_(make_flat(flat_spec(spec))) {}
@@ -157,6 +169,9 @@ class ScoringAuto final : public Family {
     if (tables.scored() != nullptr) scored_->verify(*tables.scored(), rows, path, monitor);
   }
 
+  void check_build_device(const Context& context) const override {
+    exact_->check_build_device(context);
+  }
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override;
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
@@ -176,6 +191,7 @@ class ScoringAuto final : public Family {
                 const Context& context, Neighbors& found) const;
 
   EwhParameters parameters_;
+  std::int64_t judged_queries_;
   std::unique_ptr<Family> exact_;
   std::unique_ptr<Family> scored_;
   std::unique_ptr<Family> flat_;
@@ -193,7 +209,7 @@ Neighbors ScoringAuto::search(MatrixView queries, std::span<const AskedPart> par
     return exact_->search(queries, by_way.exact(), k, own);
   }
   const DefaultFloats floats;
-  AutoEstimate estimate = estimate_exact(by_way.exact(), kJudgedQueries, parameters_.near);
+  AutoEstimate estimate = estimate_exact(by_way.exact(), judged_queries_, parameters_.near);
   const EwhDivision division(by_way.scored());
   add_scores(division, queries.cols(), estimate);
   const bool pays = estimate.scores && k > 0 && k < division.scored_rows &&
@@ -250,7 +266,7 @@ Ranges ScoringAuto::within(MatrixView queries, std::span<const AskedPart> parts,
   const std::int64_t bits =
       most_differing(Radius(Metric::hamming, radius).largest_key(), queries.cols());
   if (bits < 0) return exact_->within(queries, by_way.exact(), radius, own);
-  AutoEstimate estimate = estimate_exact(by_way.exact(), kJudgedQueries, bits);
+  AutoEstimate estimate = estimate_exact(by_way.exact(), judged_queries_, bits);
   add_scores(EwhDivision(by_way.scored()), queries.cols(), estimate);
   const bool pays =
       estimate.scores && estimate.recall >= parameters_.recall && *estimate.scores < estimate.exact;

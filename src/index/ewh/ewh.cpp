@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 
-#include "core/tasks.hpp"
 #include "device/device_name.hpp"
 #include "index/ewh/ewh_file.hpp"
 #include "index/ewh/ewh_search.hpp"
@@ -23,8 +22,9 @@ class Ewh final : public Family {
   SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
                         const Context& context) const override {
     const Monitor monitor(context, rows.rows());
+    TableMaker maker(context, spec_.cols);
     return make_ewh_tables(rows, std::static_pointer_cast<const EwhTables>(before), parameters_,
-                           resolve_threads(context.threads), monitor);
+                           maker, monitor);
   }
   std::int64_t bytes_to_keep(std::int64_t rows, const SharedFamilyData& before,
                              int threads) const override {
@@ -46,6 +46,7 @@ class Ewh final : public Family {
     verify_ewh_tables(static_cast<const EwhTables&>(data), rows, path, monitor);
   }
 
+  void check_build_device(const Context& context) const override { check_devices(context); }
   // Also on several.
   void check_search_device(const Context& context) const override { check_devices(context); }
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,

@@ -6,6 +6,7 @@
 
 #include "core/checked.hpp"
 #include "hash/near_buckets.hpp"
+#include "hash/substrings.hpp"
 #include "index/part.hpp"
 #include "index/rows_between.hpp"
 

@@ -18,18 +18,8 @@ std::vector<std::int64_t> ends_of_runs(const EwhTables* tables) {
   return ends;
 }
 
-void add_table(MatrixView rows, std::int64_t table, int threads, const Monitor& monitor,
-               EwhRun& run) {
-  AlignedArray<std::uint32_t> buckets(rows.rows());
-  hash_rows(rows, run.positions_of(table), buckets.data(), threads, monitor);
-  const std::span<const std::uint32_t> all(buckets.data(), static_cast<std::size_t>(rows.rows()));
-  run.own.emplace_back(all, run.shape.bits, threads, monitor);
-  run.tables.push_back(run.own.back().view());
-  if (scores_every_row(run.shape)) copy_codes(all, run.own_codes.data() + table * rows.rows());
-}
-
 std::shared_ptr<const EwhRun> make_ewh_run(MatrixView rows, Range range,
-                                           const EwhParameters& parameters, int threads,
+                                           const EwhParameters& parameters, TableMaker& maker,
                                            const Monitor& monitor) {
   auto run = std::make_shared<EwhRun>();
   run->rows = range;
@@ -42,7 +32,10 @@ std::shared_ptr<const EwhRun> make_ewh_run(MatrixView rows, Range range,
   }
   run->own.reserve(static_cast<std::size_t>(tables));
   for (std::int64_t table = 0; table < tables; ++table) {
-    add_table(rows, table, threads, monitor, *run);
+    std::uint8_t* const codes =
+        scores_every_row(run->shape) ? run->own_codes.data() + table * rows.rows() : nullptr;
+    run->own.push_back(maker.make(rows, run->positions_of(table), codes, monitor));
+    run->tables.push_back(run->own.back().view());
   }
   return run;
 }
@@ -82,7 +75,7 @@ std::int64_t EwhTables::bytes() const {
 
 std::shared_ptr<const EwhTables> make_ewh_tables(MatrixView rows,
                                                  const std::shared_ptr<const EwhTables>& before,
-                                                 const EwhParameters& parameters, int threads,
+                                                 const EwhParameters& parameters, TableMaker& maker,
                                                  const Monitor& monitor) {
   const std::int64_t hashed = hashed_rows(rows.rows());
   const std::int64_t done = before != nullptr ? before->rows() : 0;
@@ -94,7 +87,7 @@ std::shared_ptr<const EwhTables> make_ewh_tables(MatrixView rows,
                 before->runs().begin() + static_cast<std::ptrdiff_t>(grown.kept));
   }
   runs.push_back(make_ewh_run(rows.slice(grown.begin, hashed - grown.begin), {grown.begin, hashed},
-                              parameters, threads, monitor));
+                              parameters, maker, monitor));
   return std::make_shared<const EwhTables>(std::move(runs));
 }
 
@@ -107,10 +100,6 @@ std::int64_t ewh_bytes(std::int64_t rows, std::int64_t cols, const EwhTables* be
   const EwhMost most = most_of_ewh(made, cols, parameters);
   return most.tables * (BucketTable::bytes_for(made, most.bits) + made) +
          bytes_to_make_ewh_table(made, most.bits, threads);
-}
-
-void copy_codes(std::span<const std::uint32_t> buckets, std::uint8_t* codes) {
-  for (std::size_t i = 0; i < buckets.size(); ++i) codes[i] = static_cast<std::uint8_t>(buckets[i]);
 }
 
 }  // namespace nearfield

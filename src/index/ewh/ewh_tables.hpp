@@ -11,6 +11,7 @@
 #include "core/aligned_array.hpp"
 #include "filter/filter.hpp"
 #include "hash/bucket_table.hpp"
+#include "hash/table_maker.hpp"
 #include "index/device_copies.hpp"
 #include "index/ewh/ewh_choice.hpp"
 #include "index/ewh/ewh_parameters.hpp"
@@ -69,7 +70,7 @@ class EwhTables final : public FamilyData {
 // Tables of all those rows, of which `before` has some, or null.
 std::shared_ptr<const EwhTables> make_ewh_tables(MatrixView rows,
                                                  const std::shared_ptr<const EwhTables>& before,
-                                                 const EwhParameters& parameters, int threads,
+                                                 const EwhParameters& parameters, TableMaker& maker,
                                                  const Monitor& monitor);
 // What that takes, with its making; 0 where nothing is to be made.
 std::int64_t ewh_bytes(std::int64_t rows, std::int64_t cols, const EwhTables* before,
@@ -80,8 +81,5 @@ inline std::int64_t bytes_to_make_ewh_table(std::int64_t rows, int bits, int thr
   return rows * static_cast<std::int64_t>(sizeof(std::uint32_t)) +
          BucketTable::bytes_to_make(rows, bits, threads);
 }
-
-// Buckets as bytes.
-void copy_codes(std::span<const std::uint32_t> buckets, std::uint8_t* codes);
 
 }  // namespace nearfield

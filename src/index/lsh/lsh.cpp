@@ -3,6 +3,7 @@
 // be the nearest of all: answers are not exact.
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,6 +19,9 @@
 #include "index/lsh/lsh_filter.hpp"
 #include "index/lsh/lsh_tables.hpp"
 #include "index/lsh/lsh_tune.hpp"
+#include "index/stages.hpp"
+#include "search/neighbor_results.hpp"
+#include "search/tiled_rows.hpp"
 
 namespace nearfield {
 namespace {
@@ -56,6 +60,7 @@ class Lsh final : public Family {
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     const Divided asked = divide(parts, context);
+    if (parameters_.tiles) return search_in_order(queries, asked, k);
     return with_unknown_recall(flat_->search(queries, asked.parts, k, asked.context));
   }
   Ranges within(MatrixView queries, std::span<const AskedPart> parts, double radius,
@@ -66,6 +71,7 @@ class Lsh final : public Family {
 
   void check_search_device(const Context& context) const override {
     check_one_device(context, "an index of the family lsh");
+    if (parameters_.tiles) check_on_cpu(context, "an index of the family lsh with compare=tiles");
   }
 
   TunedIndex tune(const RowSource& rows, const RowSource& queries, const TuneIndexOptions& options,
@@ -78,6 +84,7 @@ class Lsh final : public Family {
   struct Divided {
     std::vector<AskedPart> parts;
     Context context;
+    const LshRun* first = nullptr;  // of the runs that are looked up
   };
 
   // Each run by itself, and the rows behind the last one by a scan. Rows of a list are few, and are
@@ -98,7 +105,8 @@ class Lsh final : public Family {
           asked.back().only_rows = run->rows;
           const bool stays = std::ranges::find(stay.runs, run.get()) != stay.runs.end();
           asked.back().finder =
-              std::make_shared<LshFinder>(run, parameters_.probes, spec_.metric, stays);
+              std::make_shared<LshFinder>(run, parameters_.probes, spec_.metric, spec_.dtype,
+                                          LshFinder::How{stays, parameters_.tiles});
           end = run->rows.end;
         }
       }
@@ -108,7 +116,34 @@ class Lsh final : public Family {
     }
     Context own = beside_pieces(parts, asked, context);
     if (on_device(context)) own.device_memory_limit = stay.left;
-    return {std::move(asked), std::move(own)};
+    const std::vector<const LshRun*> runs = runs_of(parts);
+    return {std::move(asked), std::move(own), runs.empty() ? nullptr : runs.front()};
+  }
+
+  // Queries by their first keys: those that meet the same rows are then in one tile.
+  Neighbors search_in_order(MatrixView queries, const Divided& asked, std::int64_t k) const {
+    const auto order = order_of(queries, asked);
+    const Matrix sorted = read_all(PickedRows(MatrixRows(queries), order));
+    const std::int64_t held = result_bytes(queries.rows(), std::max<std::int64_t>(k, 0)) +
+                              queries.rows() * (sorted.stride_bytes() + 16);
+    const Neighbors found =
+        flat_->search(sorted, asked.parts, k, with_less_memory(asked.context, held));
+    Neighbors result = found;
+    put_results(order, found, result);
+    return with_unknown_recall(std::move(result));
+  }
+
+  std::vector<std::int64_t> order_of(MatrixView queries, const Divided& asked) const {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(queries.rows()));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    if (asked.first == nullptr || queries.cols() != spec_.cols) return order;
+    const Monitor monitor(asked.context, 1);
+    std::vector<std::uint64_t> keys(order.size());
+    lsh_keys(queries, asked.first->functions, spec_.metric, 0,
+             resolve_threads(asked.context.threads), monitor, keys.data());
+    std::ranges::stable_sort(
+        order, {}, [&](std::int64_t query) { return keys[static_cast<std::size_t>(query)]; });
+    return order;
   }
 
   // That are looked up.

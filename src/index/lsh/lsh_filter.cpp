@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "device/device_name.hpp"
 #include "index/lsh/lsh_device.hpp"
-#include "index/lsh/lsh_places.hpp"
+#include "index/lsh/lsh_filter_maker.hpp"
+#include "index/lsh/lsh_tile_filter.hpp"
 #include "index/lsh/row_marks.hpp"
 #include "search/prepared_base.hpp"
 
@@ -21,11 +19,6 @@ namespace {
 // most rows.
 constexpr std::int64_t kMostListed = 1 << 14;
 constexpr std::size_t kFirstListed = 256;
-
-// Rows of buckets between two looks at the monitor: some milliseconds.
-constexpr std::int64_t kRowsBetweenChecks = 1 << 21;
-
-constexpr std::size_t kPlacesAhead = 8;
 
 // What a query has met, and gives a piece at a time.
 struct ShortList {
@@ -86,25 +79,10 @@ class LshFilter final : public Filter {
 
   // Marks the rows of all its buckets, from `row` on.
   void gather(std::int64_t query, std::int64_t row, ShortList& list) const {
-    std::int64_t unchecked = 0;
     const auto first = static_cast<std::uint32_t>(row);
-    for (std::int64_t i = 0; i < run_.functions.tables; ++i) {
-      const KeyTableView& table = run_.tables[static_cast<std::size_t>(i)];
-      const std::span<const KeyPlace> places = places_->of(query - first_query_, i);
-      for (std::size_t j = 0; j < places.size(); ++j) {
-        if (j + kPlacesAhead < places.size()) {
-          __builtin_prefetch(table.rows().data() + places[j + kPlacesAhead].begin);
-        }
-        for (const std::uint32_t found : table.rows_of(places[j])) {
-          table.buckets().check_row(found);
-          if (found >= first) list.marks.add(found);
-        }
-        unchecked += places[j].count;
-        if (unchecked < kRowsBetweenChecks) continue;
-        monitor_->check();
-        unchecked = 0;
-      }
-    }
+    for_rows_met(run_, *places_, query - first_query_, *monitor_, [&](std::uint32_t found) {
+      if (found >= first) list.marks.add(found);
+    });
     list.query = query;
   }
 
@@ -117,50 +95,31 @@ class LshFilter final : public Filter {
   mutable std::vector<std::unique_ptr<ShortList>> lists_;
 };
 
-class LshFilterMaker final : public FilterMaker {
+class LshPairFilterMaker final : public LshFilterMaker {
  public:
-  LshFilterMaker(const LshRun& run, std::int64_t probes, MetricSpec metric, Isa isa)
-      : run_(run),
-        probes_(probes),
-        metric_(metric),
-        isa_(isa),
-        filter_(run, lsh_filter_name(run, probes)) {}
+  LshPairFilterMaker(const LshRun& run, std::int64_t probes, MetricSpec metric, Isa isa)
+      : LshFilterMaker(run, probes, metric, isa), filter_(run, lsh_filter_name(run, probes)) {}
 
   void take_queries(const Piece& queries, const Piece& /*rows*/, int threads,
                     Monitor& monitor) override {
-    places_.reset();
-    places_.emplace(queries.view, run_, probes_, metric_, isa_, threads, monitor);
-    hashing_seconds_ += places_->hashing_seconds();
-    lookup_seconds_ += places_->lookup_seconds();
-    filter_.start(*places_, queries.first, monitor);
+    filter_.start(look_up(queries.view, threads, monitor), queries.first, monitor);
   }
-
   TakenRows take_rows(const Piece& rows, int /*threads*/, Monitor& /*monitor*/) override {
     return {filter_, rows.view.rows()};
   }
-
   std::string name() const override { return filter_.name(); }
-  std::string note() const override {
-    return fmt::format("hashed in {:.6f} s, looked up in {:.6f} s", hashing_seconds_,
-                       lookup_seconds_);
-  }
 
  private:
-  const LshRun& run_;
-  std::int64_t probes_;
-  MetricSpec metric_;
-  Isa isa_;
   LshFilter filter_;
-  std::optional<LshPlaces> places_;
-  double hashing_seconds_ = 0;
-  double lookup_seconds_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<FilterMaker> LshFinder::make(DType queries, const Context& context) const {
   if (on_device(context)) return LshDevice(*run_, probes_, stays_, context).make(metric_, queries);
-  return std::make_unique<LshFilterMaker>(*run_, probes_, metric_, isa_of(context));
+  const Isa isa = isa_of(context);
+  if (tiles_) return make_lsh_tiles(*run_, probes_, metric_, queries, dtype_, isa);
+  return std::make_unique<LshPairFilterMaker>(*run_, probes_, metric_, isa);
 }
 
 // One query at a time, and all rows at once.
@@ -169,6 +128,7 @@ void LshFinder::add_to(SearchShape& shape, const Context& context) const {
   const std::int64_t rows = run_->rows.size();
   shape.value_cost *= kShare;
   if (on_device(context)) return LshDevice(*run_, probes_, stays_, context).add_to(shape);
+  if (tiles_) return add_lsh_tiles_to(shape, *run_, probes_);
   shape.tiles = TileShape{.most_rows = rows,
                           .most_pairs = rows,
                           .most_listed = kMostListed,

@@ -12,11 +12,22 @@
 
 namespace nearfield {
 
-// Of the rows of a run. stays: whether a device that is asked keeps it.
+// Of the rows of a run, of that type.
 class LshFinder final : public RowFinder {
  public:
-  LshFinder(std::shared_ptr<const LshRun> run, std::int64_t probes, MetricSpec metric, bool stays)
-      : run_(std::move(run)), probes_(probes), metric_(metric), stays_(stays) {}
+  struct How {
+    bool stays = false;  // a device that is asked keeps the run
+    bool tiles = false;  // rows are compared by products of tiles, not pair by pair
+  };
+
+  LshFinder(std::shared_ptr<const LshRun> run, std::int64_t probes, MetricSpec metric, DType dtype,
+            How how)
+      : run_(std::move(run)),
+        probes_(probes),
+        metric_(metric),
+        dtype_(dtype),
+        stays_(how.stays),
+        tiles_(how.tiles) {}
 
   std::unique_ptr<FilterMaker> make(DType queries, const Context& context) const override;
   void add_to(SearchShape& shape, const Context& context) const override;
@@ -25,7 +36,9 @@ class LshFinder final : public RowFinder {
   std::shared_ptr<const LshRun> run_;
   std::int64_t probes_;
   MetricSpec metric_;
+  DType dtype_;
   bool stays_;
+  bool tiles_;
 };
 
 }  // namespace nearfield

@@ -67,6 +67,13 @@ bool is_sorted(std::string_view value) {
   return value == "sort";
 }
 
+bool is_by_tiles(std::string_view value) {
+  if (value != "tiles" && value != "pairs") {
+    fail(ErrorCode::invalid_argument, "lsh has no compare '{}': it has pairs and tiles", value);
+  }
+  return value == "tiles";
+}
+
 void take_parameter(const FamilyParameter& given, LshParameters& parameters) {
   if (given.name == "hash") {
     parameters.kind = kind_of(given.value);
@@ -82,11 +89,15 @@ void take_parameter(const FamilyParameter& given, LshParameters& parameters) {
     parameters.width = given.number(1, 100'000);
   } else if (given.name == "match") {
     parameters.sorted = is_sorted(given.value);
+  } else if (given.name == "compare") {
+    parameters.tiles = is_by_tiles(given.value);
   } else if (given.name == "seed") {
     parameters.seed = static_cast<std::uint64_t>(given.number(0, INT64_MAX));
   } else {
     fail(ErrorCode::invalid_argument,
-         "lsh has no parameter '{}': it has hash, bits, each, tables, probes, width, match, seed",
+         "lsh has no parameter '{}': it has hash, bits, each, tables, probes, width, match, "
+         "compare, "
+         "seed",
          given.name);
   }
 }
@@ -131,6 +142,7 @@ std::string lsh_family(const LshParameters& parameters) {
   if (parameters.each == 2) family += ",each=2";
   if (!has_sides(parameters.kind)) family += fmt::format(",width={}", parameters.width);
   if (parameters.sorted) family += ",match=sort";
+  if (parameters.tiles) family += ",compare=tiles";
   if (parameters.seed != 0) family += fmt::format(",seed={}", parameters.seed);
   return family;
 }

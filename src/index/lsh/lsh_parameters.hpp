@@ -44,6 +44,7 @@ struct LshParameters {
   std::int64_t probes = 16;  // buckets that a query looks into, of each table
   std::int64_t width = 100;  // of a cell, in hundredths of a projection's standard deviation
   bool sorted = false;       // keys are looked up among sorted ones, not in buckets
+  bool tiles = false;        // rows are compared by products of tiles, not pair by pair
   std::uint64_t seed = 0;
 
   // Of tables over so many rows.

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/tasks.hpp"
+#include "device/device_name.hpp"
 #include "index/family.hpp"
 #include "index/mih/mih_file.hpp"
 #include "index/mih/mih_search.hpp"
@@ -22,8 +22,9 @@ class Mih final : public Family {
   SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
                         const Context& context) const override {
     const Monitor monitor(context, rows.rows());
+    TableMaker maker(context, spec_.cols);
     return make_mih_tables(rows, std::static_pointer_cast<const MihTables>(before), parameters_,
-                           resolve_threads(context.threads), monitor);
+                           maker, monitor);
   }
   std::int64_t bytes_to_keep(std::int64_t rows, const SharedFamilyData& before,
                              int threads) const override {
@@ -45,6 +46,7 @@ class Mih final : public Family {
     verify_mih_tables(static_cast<const MihTables&>(data), rows, path, monitor);
   }
 
+  void check_build_device(const Context& context) const override { check_devices(context); }
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,
                    const Context& context) const override {
     return mih_search(*flat_, queries, parts, k, context);

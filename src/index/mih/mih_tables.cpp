@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "hash/runs.hpp"
-#include "hash/substrings.hpp"
 #include "index/hashed_rows.hpp"
 #include "index/tuning.hpp"
 
@@ -16,14 +15,6 @@ std::vector<std::int64_t> ends_of(const MihTables* tables) {
   if (tables == nullptr) return ends;
   for (const auto& run : tables->runs()) ends.push_back(run->rows.end);
   return ends;
-}
-
-BucketTable table_of_rows(MatrixView rows, const BitPartition& partition, std::int64_t table,
-                          int threads, const Monitor& monitor) {
-  AlignedArray<std::uint32_t> buckets(rows.rows());
-  hash_rows(rows, partition.of(table), buckets.data(), threads, monitor);
-  return {
-      {buckets.data(), static_cast<std::size_t>(rows.rows())}, partition.bits, threads, monitor};
 }
 
 // At most, whatever the rows are.
@@ -48,7 +39,7 @@ std::int64_t MihTables::bytes() const {
 
 std::shared_ptr<const MihTables> make_mih_tables(MatrixView rows,
                                                  const std::shared_ptr<const MihTables>& before,
-                                                 const MihParameters& parameters, int threads,
+                                                 const MihParameters& parameters, TableMaker& maker,
                                                  const Monitor& monitor) {
   const std::int64_t hashed = hashed_rows(rows.rows());
   const std::int64_t done = before != nullptr ? before->rows() : 0;
@@ -66,7 +57,7 @@ std::shared_ptr<const MihTables> make_mih_tables(MatrixView rows,
   run->partition = choose_partition(made, made.rows(), parameters.tables, monitor);
   run->own.reserve(static_cast<std::size_t>(run->partition.tables));
   for (std::int64_t table = 0; table < run->partition.tables; ++table) {
-    run->own.push_back(table_of_rows(made, run->partition, table, threads, monitor));
+    run->own.push_back(maker.make(made, run->partition.of(table), nullptr, monitor));
     run->tables.push_back(run->own.back().view());
   }
   runs.push_back(std::move(run));

@@ -10,6 +10,7 @@
 #include "filter/filter.hpp"
 #include "hash/bit_partition.hpp"
 #include "hash/bucket_table.hpp"
+#include "hash/table_maker.hpp"
 #include "index/family_data.hpp"
 #include "index/mih/mih_parameters.hpp"
 #include "index/part.hpp"
@@ -42,7 +43,7 @@ class MihTables final : public FamilyData {
 // Tables of all those rows, of which `before` has some, or null.
 std::shared_ptr<const MihTables> make_mih_tables(MatrixView rows,
                                                  const std::shared_ptr<const MihTables>& before,
-                                                 const MihParameters& parameters, int threads,
+                                                 const MihParameters& parameters, TableMaker& maker,
                                                  const Monitor& monitor);
 // What that takes, with its making; 0 where nothing is to be made.
 std::int64_t mih_bytes(const IndexSpec& spec, std::int64_t rows, const MihTables* before,

@@ -56,6 +56,22 @@ TEST(BucketTable, AgreesWithAMultimapForAnyNumberOfThreads) {
   }
 }
 
+TEST(BucketTable, PiecesMakeTheTableOfAllTheirRows) {
+  constexpr int kBits = 7;
+  const Buckets buckets = some_buckets(5'000, kBits, 4);
+  const Monitor monitor(kContext, 1);
+  std::vector<BucketTable> pieces;
+  std::size_t begin = 0;
+  for (const std::size_t end : std::vector<std::size_t>{0, 64, 65, 3'001, 5'000}) {
+    pieces.emplace_back(std::span(buckets).subspan(begin, end - begin), kBits, 1, monitor);
+    begin = end;
+  }
+  const BucketTable joined(pieces);
+  const BucketTable whole(buckets, kBits, 1, monitor);
+  EXPECT_EQ(copy(joined.view().starts()), copy(whole.view().starts()));
+  EXPECT_EQ(copy(joined.view().rows()), copy(whole.view().rows()));
+}
+
 // As an index has them: rows come in runs, and go by a bit.
 TEST(BucketTable, RowsComeAndGo) {
   constexpr int kBits = 6;

@@ -305,13 +305,34 @@ TEST(AutoIndex, ScoresLeaveOutWhatMayNotBeFound) {
   EXPECT_EQ(of_few.ids_of(0)[0], 7);
 }
 
+// What is sent does not change what is found: what was said is judged by.
+TEST(AutoIndex, IsJudgedByTheBatchThatItIsMadeFor) {
+  const Matrix rows = random_codes(20'000, 1);
+  const Matrix queries = near_and_far_queries(rows, 20);
+  double scan = 0;
+  for (const std::int64_t batch : {1'000, 8, 1}) {
+    const Index index = index_of(std::string(kScoring) + ",batch=" + std::to_string(batch), rows);
+    const Stats stats = index.within(queries, {.radius = 20}).stats;
+    EXPECT_TRUE(says(stats, "one of " + std::to_string(batch) + " queries")) << stats.plan.note;
+    const std::string& note = stats.plan.note;
+    const auto at = note.find("by lookups, ");
+    ASSERT_NE(at, std::string::npos) << note;
+    const double estimated = std::stod(note.substr(at + 12));
+    EXPECT_GT(estimated, scan) << "a scan by fewer takes more of each";
+    scan = estimated;
+    EXPECT_EQ(index.within(queries.view().slice(0, 1), {.radius = 20}).stats.plan.note, note);
+  }
+}
+
 TEST(AutoIndex, WrongParametersAreErrors) {
   const auto make = [](const IndexSpec& spec) { return [spec] { Index{spec}; }; };
-  for (const auto& [family, said] :
-       std::vector<std::pair<std::string, std::string>>{{"auto,tables=3", "it has recall and near"},
-                                                        {"auto,near=3", "give a recall"},
-                                                        {"auto,recall=1", "between 0 and 1"},
-                                                        {"auto,recall=0.9,near=257", "1 to 256"}}) {
+  for (const auto& [family, said] : std::vector<std::pair<std::string, std::string>>{
+           {"auto,tables=3", "it has recall, near and batch"},
+           {"auto,near=3", "give a recall"},
+           {"auto,batch=3", "give a recall"},
+           {"auto,recall=0.9,batch=0", "batch"},
+           {"auto,recall=1", "between 0 and 1"},
+           {"auto,recall=0.9,near=257", "1 to 256"}}) {
     expect_error(make(bits_spec(family, kBits)), ErrorCode::invalid_argument, {said});
   }
   expect_error(make({.family = "auto,recall=0.9", .dtype = DType::f32, .cols = 2}),

@@ -161,7 +161,9 @@ TEST_F(DeviceEwhTest, CopiesThatDoNotFitALowerLimitAreLetGo) {
   Context limited = on_device();
   limited.device_memory_limit = 50'000;
   const Monitor monitor(context, 1);
-  const auto tables = make_ewh_tables(rows, nullptr, parse_ewh(bits_spec("ewh", 64)), 1, monitor);
+  TableMaker maker(Context{}, 64);
+  const auto tables =
+      make_ewh_tables(rows, nullptr, parse_ewh(bits_spec("ewh", 64)), maker, monitor);
   const EwhRun& run = *tables->runs().front();
   const void* const device = &gpu::open_device(device_).device;
   int made = 0;

@@ -328,7 +328,8 @@ TEST(Ewh, VerifyingLooksAtTablesAndCodes) {
   const Monitor monitor(context, 1);
   const Matrix rows = near_codes(4'096, 64, 13);
   const EwhParameters parameters = parse_ewh(bits_spec("ewh,tables=2,bits=4", 64));
-  const auto made = make_ewh_tables(rows, nullptr, parameters, 1, monitor);
+  TableMaker maker(context, 64);
+  const auto made = make_ewh_tables(rows, nullptr, parameters, maker, monitor);
   const EwhRun& run = *made->runs().front();
   std::vector<std::uint8_t> held(run.codes.begin(), run.codes.end());
   const auto changed = std::make_shared<EwhRun>();

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -231,6 +232,41 @@ TEST(Lsh, SortedKeysAndBucketsFindTheSame) {
   for (std::size_t i = 0; i < folded.keys.size(); ++i) EXPECT_LE(folded.keys[i], sorted.keys[i]);
 }
 
+// Few bits: a bucket has many rows, and rows are met by many queries of a tile, or by one.
+TEST(Lsh, TilesAndPairsFindTheSame) {
+  using Kind = std::pair<DType, Metric>;
+  for (const Kind& kind : {Kind{DType::u8, Metric::sqeuclidean}, Kind{DType::u8, Metric::cosine},
+                           Kind{DType::f32, Metric::euclidean}, Kind{DType::f32, Metric::cosine}}) {
+    const DType dtype = kind.first;
+    const MetricSpec metric = kind.second;
+    const Matrix rows = clustered(dtype, 6'400, 33, 7);
+    const Matrix queries = clustered(dtype, 75, 33, 8);
+    for (const std::string family : {"lsh,hash=sign,bits=3,tables=2", "lsh,bits=14,tables=3"}) {
+      SCOPED_TRACE(family + " of " + std::string(to_string(dtype)) + " " + to_string(metric));
+      const auto made = [&](const std::string& more) {
+        Index index(lsh_spec(family + more, dtype, 33, metric));
+        index.add(rows.view().slice(0, 5'000));
+        index.add(rows.view().slice(5'000, 1'400));  // the last have no tables
+        return index;
+      };
+      const Index pairs = made(",compare=pairs");
+      const Index tiles = made(",compare=tiles");
+      double radius = 8'100;
+      if (metric.metric == Metric::cosine) radius = 0.97;
+      if (metric.metric == Metric::euclidean) radius = 90;
+      for (const int threads : {1, 3}) {
+        const Neighbors found = tiles.search(queries, {.k = 12}, {.threads = threads});
+        EXPECT_NE(found.stats.plan.filter.find("by tiles"), std::string::npos);
+        expect_same_answers(found, pairs.search(queries, {.k = 12}));
+        expect_same_answers(tiles.within(queries, {.radius = radius}, {.threads = threads}),
+                            pairs.within(queries, {.radius = radius}));
+      }
+      expect_same_answers(tiles.search(queries, {.k = 12}, {.memory_limit = 8 << 20}),
+                          pairs.search(queries, {.k = 12}));
+    }
+  }
+}
+
 TEST(Lsh, MoreTablesAndProbesFindMore) {
   const Matrix rows = clustered(DType::f32, 16'384, 32, 9);
   const Matrix queries = clustered(DType::f32, 200, 32, 10);
@@ -290,6 +326,7 @@ TEST(Lsh, SaysWhatItDoesNotTake) {
   wrong("lsh,tables=0", {"'tables'", "1 to 1024", "0"});
   wrong("lsh,probes=5000", {"'probes'", "1 to 4096"});
   wrong("lsh,match=tree", {"'tree'", "table and sort"});
+  wrong("lsh,compare=trees", {"'trees'", "pairs and tiles"});
   wrong("lsh,radius=3", {"'radius'", "hash, bits, each, tables"});
   Index index(lsh_spec("lsh", DType::f32, 8));
   index.add(clustered(DType::f32, 3'000, 8, 12));

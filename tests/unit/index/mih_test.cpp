@@ -325,7 +325,8 @@ TEST(Mih, VerifyingLooksAtEveryRowOfEveryBucket) {
   const Context context;
   const Monitor monitor(context, 1);
   const Matrix rows = codes(4'096, 64, false, 13);
-  const auto made = make_mih_tables(rows, nullptr, {.tables = 1}, 1, monitor);
+  TableMaker maker(context, 64);
+  const auto made = make_mih_tables(rows, nullptr, {.tables = 1}, maker, monitor);
   const MihRun& run = *made->runs().front();
   const auto verify = [&](std::size_t start, std::uint32_t at, std::size_t row, std::uint32_t is) {
     std::vector<std::uint32_t> starts(run.tables[0].starts().begin(), run.tables[0].starts().end());

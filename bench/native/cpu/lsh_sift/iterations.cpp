@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -104,6 +105,41 @@ void check_found(const SiftSet& set, const LshFunctions& functions, const std::u
   }
 }
 
+// Queries in the order of their keys, so that those in a tile share a bucket.
+std::vector<std::int64_t> in_order_of_keys(MatrixView queries, const LshFunctions& functions) {
+  const Context context;
+  const Monitor monitor(context, 1);
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(queries.rows()));
+  lsh_keys(queries, functions, kDistance, 0, usable_cores(), monitor, keys.data());
+  std::vector<std::int64_t> order(keys.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::stable_sort(
+      order, {}, [&](std::int64_t query) { return keys[static_cast<std::size_t>(query)]; });
+  return order;
+}
+
+// The short list by tiles, in seconds. found: that of pairs.
+double time_tiles(const SiftSet& set, const std::shared_ptr<const LshRun>& run,
+                  const Neighbors& found) {
+  const std::vector<std::int64_t> order = in_order_of_keys(set.queries, run->functions);
+  const Matrix sorted = read_all(PickedRows(MatrixRows(set.queries), order));
+  const LshFinder finder(run, 1, kDistance, set.base.dtype(), {.tiles = true});
+  const Context context;
+  const Monitor monitor(context, 1);
+  const LshPlaces places(sorted, *run, 1, kDistance, isa_of(context), usable_cores(), monitor);
+  Neighbors by_tiles;
+  const double search = seconds_of([&] {
+    by_tiles = knn(MatrixRows(sorted), MatrixRows(set.base), {.k = 2, .metric = kDistance}, context,
+                   finder);
+  });
+  for (std::int64_t i = 0; i < by_tiles.queries; ++i) {
+    if (!std::ranges::equal(by_tiles.ids_of(i), found.ids_of(order[static_cast<std::size_t>(i)]))) {
+      throw std::runtime_error(fmt::format("query {} has other neighbours by tiles", i));
+    }
+  }
+  return std::max(search - places.hashing_seconds() - places.lookup_seconds(), 0.0);
+}
+
 }  // namespace
 
 RecallCurves follow_recall(const SiftSet& set, int bits, double recall, std::int64_t most) {
@@ -160,7 +196,7 @@ StageSeconds time_iteration(const SiftSet& set, int bits, bool sorted, std::uint
     const LshPlaces places(set.queries, *run, 1, kDistance, isa_of(context), threads, monitor);
     all.hash_queries += places.hashing_seconds();
     all.lookup += places.lookup_seconds();
-    const LshFinder finder(run, 1, kDistance, /*stays=*/false);
+    const LshFinder finder(run, 1, kDistance, set.base.dtype(), {});
     Neighbors found;
     const double search = seconds_of([&] {
       found = knn(MatrixRows(set.queries), MatrixRows(set.base), {.k = 2, .metric = kDistance},
@@ -168,10 +204,11 @@ StageSeconds time_iteration(const SiftSet& set, int bits, bool sorted, std::uint
     });
     check_found(set, run->functions, keys.data(), found);
     all.short_list += std::max(search - places.hashing_seconds() - places.lookup_seconds(), 0.0);
+    all.tiles += time_tiles(set, run, found);
   }
   const auto each = 1 / static_cast<double>(iterations);
-  return {all.hash_rows * each, all.table * each, all.hash_queries * each, all.lookup * each,
-          all.short_list * each};
+  return {all.hash_rows * each, all.table * each,      all.hash_queries * each,
+          all.lookup * each,    all.short_list * each, all.tiles * each};
 }
 
 }  // namespace nearfield::bench

@@ -31,6 +31,7 @@ struct StageSeconds {
   double hash_queries = 0;
   double lookup = 0;
   double short_list = 0;  // two nearest of the rows in the bucket, exactly
+  double tiles = 0;       // the same by products of tiles, beside all that
 
   double total() const { return hash_rows + table + hash_queries + lookup + short_list; }
   double of_queries() const { return hash_queries + lookup + short_list; }

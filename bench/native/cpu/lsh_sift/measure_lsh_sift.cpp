@@ -9,23 +9,22 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nearfield/index.hpp>
-#include <nearfield/knn.hpp>
-#include <nearfield/tune_index.hpp>
 
+#include "bench/native/cpu/lsh_sift/beside_scan.hpp"
 #include "bench/native/cpu/lsh_sift/iterations.hpp"
+#include "bench/native/cpu/lsh_sift/lines.hpp"
+#include "bench/native/cpu/lsh_sift/planted_bytes.hpp"
 #include "bench/native/cpu/lsh_sift/sift_set.hpp"
 #include "bench/native/cpu/program.hpp"
-#include "cli/json.hpp"
 
 namespace nearfield::bench {
 namespace {
 
-using cli::JsonArray;
-using cli::JsonObject;
-
 constexpr double kRecall = 0.8;
 constexpr double kBudget = 4;  // seconds
+constexpr std::int64_t kPlantedQueries = 1'000;
+constexpr std::uint64_t kAskedSeed = 3;
+constexpr std::uint64_t kTuningSeed = 4;
 
 struct LshSettings : CpuSettings {
   std::string sift;
@@ -37,6 +36,21 @@ struct LshSettings : CpuSettings {
   }
   std::int64_t most_iterations() const { return size == "full" ? 4'000 : 500; }
   std::int64_t timed_iterations() const { return size == "full" ? 4 : 2; }
+
+  std::vector<std::int64_t> percents() const {
+    if (size == "tiny") return {50, 80};
+    return {50, 60, 70, 80, 90, 95, 98};
+  }
+  std::vector<std::int64_t> planted_rows() const {
+    if (size == "tiny") return {4'000, 8'000};
+    if (size == "quick") return {20'000, 100'000};
+    return {100'000, 1'000'000, 4'000'000};
+  }
+  std::vector<std::int64_t> planted_cols() const {
+    if (size == "tiny") return {16, 32};
+    if (size == "quick") return {32, 128};
+    return {32, 128, 512};
+  }
 };
 
 // A number of bits, with all that is measured of it.
@@ -76,8 +90,8 @@ class LshMeasuring {
                                          kPrecisions[i], measured.curves[i].size()));
           continue;
         }
-        print_times("5.16", kPrecisions[i], bits, iterations, measured.rounds,
-                    [](const StageSeconds& stages) { return stages.total(); });
+        print_iterations("5.16", kPrecisions[i], bits, iterations, measured.rounds,
+                         [](const StageSeconds& stages) { return stages.total(); });
       }
     }
   }
@@ -90,13 +104,14 @@ class LshMeasuring {
       const BitsMeasured& measured = of(bits);
       const std::int64_t iterations = iterations_to(measured.curves[precision], kRecall);
       const auto print_stage = [&](const char* stage, double StageSeconds::*seconds) {
-        print_times("stages", fmt::format("{}: {}", kPrecisions[precision], stage), bits,
-                    iterations, measured.rounds,
-                    [&](const StageSeconds& stages) { return stages.*seconds; });
+        print_iterations("stages", fmt::format("{}: {}", kPrecisions[precision], stage), bits,
+                         iterations, measured.rounds,
+                         [&](const StageSeconds& stages) { return stages.*seconds; });
       };
-      print_times("stages", fmt::format("{}: all", kPrecisions[precision]), bits, iterations,
-                  measured.rounds, [](const StageSeconds& stages) { return stages.total(); });
+      print_iterations("stages", fmt::format("{}: all", kPrecisions[precision]), bits, iterations,
+                       measured.rounds, [](const StageSeconds& stages) { return stages.total(); });
       print_stage("short list", &StageSeconds::short_list);
+      print_stage("short list, by tiles", &StageSeconds::tiles);
       print_stage("table", &StageSeconds::table);
       print_stage("hash rows", &StageSeconds::hash_rows);
       print_stage("hash queries", &StageSeconds::hash_queries);
@@ -104,30 +119,33 @@ class LshMeasuring {
     }
   }
 
-  // Ours: an index that is tuned to the recall, and the exact search.
+  // Ours: indexes that are tuned, and the exact search. The recall by k, then by what is asked for.
   void tuned() {
+    const Matrix none(DType::u8, 0, set_.base.cols());
+    const BesideScan beside(set_.base, set_.queries, none, settings_.rounds);
     for (const std::int64_t k : {1, 10, 100}) {
-      const MatrixRows base(set_.base);
-      const Matrix none(DType::u8, 0, set_.base.cols());
-      IndexSpec spec{.family = "lsh", .dtype = DType::u8, .cols = set_.base.cols()};
-      spec.family = tune_index(spec, base, MatrixRows(none), {.recall = kRecall, .k = k}).family;
-      Index index(spec);
-      index.add(set_.base);
-      std::vector<double> seconds;
-      std::vector<double> exact;
-      Neighbors found;
-      for (int round = 0; round < settings_.rounds; ++round) {
-        found = index.search(set_.queries, {.k = k});
-        seconds.push_back(found.stats.seconds);
-        exact.push_back(knn(set_.queries, set_.base, {.k = k}).stats.seconds);
+      beside.measure({.figure = "tuned", .data = fmt::format("k {}", k), .k = k});
+    }
+  }
+  void recall_and_time() {
+    const Matrix none(DType::u8, 0, set_.base.cols());
+    const BesideScan beside(set_.base, set_.queries, none, settings_.rounds);
+    for (const std::int64_t percent : settings_.percents()) {
+      beside.measure(
+          {.figure = "curve", .data = fmt::format("asked, {} %", percent), .percent = percent});
+    }
+  }
+
+  // Where it wins: by how many rows there are, and how many columns they have.
+  void by_rows_and_cols() {
+    for (const std::int64_t rows : settings_.planted_rows()) {
+      for (const std::int64_t cols : settings_.planted_cols()) {
+        const PlantedBytes planted(rows, cols);
+        const Matrix queries = planted.queries(kPlantedQueries, kAskedSeed);
+        const Matrix others = planted.queries(kPlantedQueries, kTuningSeed);
+        BesideScan(planted.rows(), queries, others, settings_.rounds)
+            .measure({.figure = "where", .data = fmt::format("{} x {}", rows, cols)});
       }
-      const double pairs = static_cast<double>(set_.queries.rows() * set_.base.rows());
-      print_note("tuned",
-                 fmt::format("k {}: {}, {:.4f} % of the rows looked at", k, spec.family,
-                             100 * static_cast<double>(found.stats.pairs_verified) / pairs));
-      print_line("tuned", "lsh, tuned", k, 0, 0, seconds);
-      print_line("tuned", "exact scan", k, 0, 0, exact);
-      print_recall("tuned", fmt::format("k {}", k), "lsh, tuned", recall_of(found));
     }
   }
 
@@ -163,56 +181,21 @@ class LshMeasuring {
     return fastest;
   }
 
-  double recall_of(const Neighbors& found) const {
-    std::int64_t there = 0;
-    for (std::int64_t query = 0; query < found.queries; ++query) {
-      const double last = set_.truth.keys_of(query)[static_cast<std::size_t>(found.k - 1)];
-      for (const double key : found.keys_of(query)) there += key <= last ? 1 : 0;  // ties too
-    }
-    return static_cast<double>(there) / static_cast<double>(found.queries * found.k);
-  }
-
-  void print_times(const std::string& figure, const std::string& series, int bits,
-                   std::int64_t iterations, const std::vector<StageSeconds>& rounds,
-                   const std::function<double(const StageSeconds&)>& seconds) const {
+  // Of so many iterations.
+  void print_iterations(const std::string& figure, const std::string& series, int bits,
+                        std::int64_t iterations, const std::vector<StageSeconds>& rounds,
+                        const std::function<double(const StageSeconds&)>& seconds) const {
     std::vector<double> times;
     for (const StageSeconds& round : rounds) {
       times.push_back(static_cast<double>(iterations) * seconds(round));
     }
-    print_line(figure, series, 0, bits, iterations, times);
-  }
-
-  void print_line(const std::string& figure, const std::string& series, std::int64_t k, int bits,
-                  std::int64_t tables, const std::vector<double>& seconds) const {
-    JsonArray rounds;
-    for (const double second : seconds) rounds.add_number(fmt::format("{}", second));
-    print(JsonObject()
-              .add("figure", figure)
-              .add("series", series)
-              .add("timed", "call")
-              .add("checked", true)
-              .add("q", set_.queries.rows())
-              .add("n", set_.base.rows())
-              .add("d", set_.base.cols())
-              .add("k", k)
-              .add("bits", bits)
-              .add("tables", tables)
-              .add("rounds", rounds));
-  }
-
-  void print_recall(const std::string& figure, const std::string& data, const std::string& series,
-                    double recall) const {
-    constexpr double kOf = 10'000;
-    const auto correct = static_cast<std::int64_t>(kOf * recall + 0.5);
-    print(JsonObject()
-              .add("figure", figure)
-              .add("data", data)
-              .add("series", series)
-              .add("ratio", 0)
-              .add("correct", correct)
-              .add("wrong", static_cast<std::int64_t>(kOf) - correct)
-              .add("none", 0)
-              .add("tied", 0));
+    print_times(figure, series,
+                {.queries = set_.queries.rows(),
+                 .rows = set_.base.rows(),
+                 .cols = set_.base.cols(),
+                 .bits = bits,
+                 .tables = iterations},
+                times);
   }
 
   LshSettings settings_;
@@ -228,7 +211,9 @@ int measure(int argc, char** argv) {
     return {{"5.14", [=] { measuring->recall_in_time(); }},
             {"5.16", [=] { measuring->time_to_recall(); }},
             {"stages", [=] { measuring->time_by_stage(); }},
-            {"tuned", [=] { measuring->tuned(); }}};
+            {"tuned", [=] { measuring->tuned(); }},
+            {"curve", [=] { measuring->recall_and_time(); }},
+            {"where", [=] { measuring->by_rows_and_cols(); }}};
   };
   return measure_on_cpu("measure_lsh_sift", argc, argv, figures, [&](CLI::App& app) {
     app.add_option("--sift", settings.sift, "Folder of the set sift-1m");

@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   };
   return measure_figures("measure_ewh",
                          {{"hashing", with_folder(&measure_hashing)},
+                          {"hashing-shares", with_folder(&measure_hashing_shares)},
                           {"retrieval", with_folder(&measure_retrieval)},
                           {"shares", with_folder(&measure_shares)},
                           {"tables", with_folder(&measure_tables)},
