@@ -54,6 +54,10 @@ foreach(metric IN LISTS NEARFIELD_METRICS)
   list(APPEND NEARFIELD_KERNEL_MODULES "first_${metric}|distance/gpu/first_keys.cu|256|NEARFIELD_METRIC=${metric}")
 endforeach()
 
+# Those that call a function of the caller's, which the driver compiles and links to them: OpenCL's
+# alone has a compiler.
+set(NEARFIELD_LINKED_MODULES "callers_distances|object/gpu/callers_distances.cu|128|")
+
 # Of a line, for warps of that width: name, source, threads and defines, of which the threads are one.
 # SHUFFLED, for tests: a block has as many warps as one of warps of 32, so that it is smaller, and
 # warps and blocks come the other way round (device/gpu/kernel_language.h).
@@ -171,6 +175,7 @@ function(nearfield_opencl_plugin target folder warps order)
   nearfield_device_plugin(${target} opencl ${folder})
   target_link_libraries(${target} PRIVATE ${NEARFIELD_OPENCL_LIBRARY})
   target_include_directories(${target} SYSTEM PRIVATE ${NEARFIELD_OPENCL_INCLUDE})
+  list(APPEND NEARFIELD_KERNEL_MODULES ${NEARFIELD_LINKED_MODULES})
   nearfield_embed_modules(${target} ${folder}/kernels/opencl spv "${warps}" "${order}")
 endfunction()
 

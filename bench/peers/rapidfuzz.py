@@ -29,7 +29,9 @@ class BruteForce(Way):
     def knn(self, part: slice, k: int) -> np.ndarray:
         ids = np.empty((len(self.data.queries[part]), k), dtype=np.int32)
         for first, distances in self.tables(part):
-            ids[first:first + len(distances)] = np.argsort(distances, axis=1, kind="stable")[:, :k]
+            for i, row in enumerate(distances):
+                near = np.flatnonzero(row <= np.partition(row, k - 1)[k - 1])
+                ids[first + i] = near[np.argsort(row[near], kind="stable")][:k]
         return ids
 
     def within(self, part: slice, radius: float) -> tuple[np.ndarray, np.ndarray]:

@@ -28,6 +28,11 @@ class Truth:
     # Of images: the base rows that show the place of a query, each query in a row filled up by -1.
     correspondences: np.ndarray | None = None
 
+    def of_first(self, queries: int) -> "Truth":
+        """Of those of the first queries alone."""
+        kept = int(np.searchsorted(self.queries, queries))
+        return replace(self, queries=self.queries[:kept], ids=self.ids[:kept])
+
     def correctness_of(self, first: np.ndarray, second: np.ndarray) -> Correctness | None:
         """Of matches of the queries `first` with the base rows `second`, where it is known."""
         if self.correspondences is None:

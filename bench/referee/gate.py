@@ -79,6 +79,20 @@ def worse_than(theirs: Entry, ours: Entry, queries: int) -> str | None:
     return None
 
 
+def verified_share(entry: Entry) -> float:
+    """Of all pairs, those whose distance was computed; NaN: it does not say."""
+    pairs = entry.plan.get("pairs", 0)
+    return entry.plan["pairs_verified"] / pairs if pairs else math.nan
+
+
+def excesses(outcome: Outcome, target: Target) -> list[str]:
+    """Distances that should not have been computed."""
+    shares = {row.label: verified_share(row.ours) for row in outcome.rows}
+    return [f"{label} computes {shares.get(label, math.nan):.3%} of all distances: it must be at "
+            f"most {most:.3%}" for label, most in target.most_verified.items()
+            if not shares.get(label, math.nan) <= most]
+
+
 def losses(outcome: Outcome, target: Target) -> list[str]:
     """What was found, however fast."""
     judged = {row.label for row in outcome.rows if row.ours.verdict}
@@ -104,7 +118,8 @@ def too_noisy(found: Headline) -> list[str]:
 
 def ruling(outcome: Outcome, found: Headline, target: Target, peers_chosen: bool) -> Ruling:
     """`peers_chosen`: who named the peers knows who is not there."""
-    failures, noisy = shortfalls(found) + losses(outcome, target), too_noisy(found)
+    failures = shortfalls(found) + losses(outcome, target) + excesses(outcome, target)
+    noisy = too_noisy(found)
     unknown = absentees(outcome, target) + without_peers(found)
     if peers_chosen:
         return Ruling(failures, [], unknown + noisy)

@@ -50,7 +50,8 @@ def load_texts(portion: Portion) -> Material:
     queries = lines_of(folder / "queries.txt", portion.queries)
     if len(queries) < portion.queries:
         raise ValueError(f"{folder}: {portion.queries} queries were asked for, "
-                         f"there are {len(queries)}")
+                         f"there are {len(queries)}: if the set is older than this clone, delete "
+                         "its folder and make it again")
     truth = rows_if_there(folder / "truth.ibin") if portion.base_rows is None else None
     return Material(portion.metric, lines_of(folder / "base.txt", portion.base_rows), queries,
                     truth)

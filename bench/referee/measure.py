@@ -29,6 +29,7 @@ class Contender:
     name: str
     process: Process
     facts: dict[str, Any]
+    sample: int   # the queries that it answers; 0: all
 
 
 @dataclass
@@ -56,8 +57,9 @@ class Table:
         self.portion = portion_of(group, folder, conditions.size)
         self.material: Material = load(self.portion)
         self.group = group
+        samples = [group.sample_of(way, conditions.size) for way in group.samples]
         self.oracle = Oracle(self.material, self.operation, group.asked(conditions.size),
-                             conditions.size)
+                             conditions.size, min(samples, default=0))
         self.outcome = Outcome()
         self.contenders: dict[str, Contender] = {}
         self.plain: dict[str, Contender] = {}   # out of the box
@@ -76,13 +78,15 @@ class Table:
         chosen = thread_counts(self.conditions.threads) | extra
         self.outcome.environment[label] = chosen
         process = Process(name, label, chosen, self.conditions.patience)
+        sample = self.group.sample_of(name, self.conditions.size)
+        portion = dataclasses.replace(self.portion, queries=sample or self.portion.queries)
         try:
-            facts = process.ask(do="start", portion=dataclasses.asdict(self.portion),
+            facts = process.ask(do="start", portion=dataclasses.asdict(portion),
                                 operation=self.operation, threads=self.conditions.threads)
         except PeerError:
             process.end()
             raise
-        return Contender(name, process, facts)
+        return Contender(name, process, facts, sample)
 
     def environment_of(self, name: str) -> dict[str, str]:
         chosen = BEST_ENVIRONMENT if machine.has_avx512() else {}
@@ -161,7 +165,8 @@ class Table:
             facts = contender.facts
             for setting in facts["settings"] or [{}]:
                 entry = Entry(contender.name, setting, facts["is_limit"],
-                              contender.name in self.group.approximate, facts["seconds"])
+                              contender.name in self.group.approximate, facts["seconds"],
+                              contender.sample)
                 found.append(Turn(contender, entry))
                 try:
                     self.warm(contender, entry, question, truth)
@@ -179,11 +184,13 @@ class Table:
             if self.held_to and used.lower() != self.held_to:
                 raise PeerError(f"it is to be held to {self.held_to} and uses {used}")
             if not entry.is_limit:
-                self.judge(entry, file, truth)
+                self.judge(entry, file, truth.of_first(entry.sample) if entry.sample else truth)
 
     def time(self, contender: Contender, setting: dict[str, int], question: Question) -> float:
-        return contender.process.ask(do="run", question=dataclasses.asdict(question),
-                                     setting=setting, least=LEAST_SECONDS)["seconds"]
+        """Of all queries, by those that it answers."""
+        seconds = contender.process.ask(do="run", question=dataclasses.asdict(question),
+                                        setting=setting, least=LEAST_SECONDS)["seconds"]
+        return seconds * self.portion.queries / contender.sample if contender.sample else seconds
 
     def times_against_itself(self, question: Question) -> tuple[list[float], list[float]]:
         """Of Nearfield and its twin, in turns."""

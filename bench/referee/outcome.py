@@ -24,6 +24,7 @@ class Entry:
     is_limit: bool
     approximate: bool
     seconds_to_prepare: float
+    sample: int = 0   # the queries that it answers; 0: all. Times are of all
     verdict: Verdict | None = None
     times: list[float] = field(default_factory=list)
     out_of_the_box: "Entry | None" = None   # the same without its best environment

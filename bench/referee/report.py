@@ -9,7 +9,7 @@ from typing import Any
 
 from referee import arithmetic
 from referee.answers import Verdict
-from referee.gate import Ruling
+from referee.gate import Ruling, verified_share
 from referee.headline import Headline
 from referee.outcome import Conditions, Entry, Outcome, Row
 
@@ -22,9 +22,8 @@ def three_digits(number: float) -> str:
 
 
 def kind(entry: Entry) -> str:
-    if entry.is_limit:
-        return "limit"
-    return "approximate" if entry.approximate else "exact"
+    said = "limit" if entry.is_limit else "approximate" if entry.approximate else "exact"
+    return f"{said}, by {entry.sample:,} queries" if entry.sample else said
 
 
 def worth(verdict: Verdict | None) -> str:
@@ -68,6 +67,10 @@ def print_row(row: Row, conditions: Conditions) -> None:
     if timed:
         table = [COLUMNS, tuple("-" * len(name) for name in COLUMNS)]
         print("\n".join(aligned(table + [cells(entry, questions) for entry in timed])))
+    computed = [f"{entry.label} {share:.3g} %" for entry in row.entries
+                if (share := 100 * verified_share(entry)) >= 0]
+    if computed:
+        print(f"distances computed, of all: {', '.join(computed)}")
     for entry in row.entries:
         if entry.refused:
             print(f"not timed: {entry.label}: {entry.refused}")

@@ -41,11 +41,13 @@ class Oracle:
     """The truth of the questions of a group."""
 
     def __init__(self, material: Material, operation: str, questions: tuple[Question, ...],
-                 size: str) -> None:
+                 size: str, first: int = 0) -> None:
+        """first: so many of the first queries are in the sample, whatever else is."""
         self.material, self.operation = material, operation
         self.keys = keys_of(material, operation)
         asked = len(material.queries) if len(material.queries) else len(material.base)
-        self.sample = np.sort(stream("checked queries").permutation(asked)[:SAMPLED[size]])
+        drawn = stream("checked queries").permutation(asked)[:SAMPLED[size]]
+        self.sample = np.union1d(drawn, np.arange(first))
         self.largest_k = max(question.k for question in questions)
         self.nearest: list[np.ndarray] = []   # of the sample, once somebody asks
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from referee import machine, origin
-from reproduction import ewh, gemm_sift, knn_gpu, kvp, lsh_sift, lsq, running
+from reproduction import ewh, gemm_sift, knn_gpu, kvp, kvp_gpu, lsh_sift, lsq, running
 from reproduction.measured import Outcome
 from reproduction.reporting import heading, print_figure
 from reproduction.thesis import Thesis
@@ -16,7 +16,7 @@ from sets.catalogue import made
 
 ROOT = Path(__file__).resolve().parents[2]
 THESES = {"knn-gpu": knn_gpu.THESIS, "gemm-sift": gemm_sift.THESIS, "lsh-sift": lsh_sift.THESIS,
-          "kvp": kvp.THESIS, "ewh": ewh.THESIS, "lsq": lsq.THESIS}
+          "kvp": kvp.THESIS, "kvp-gpu": kvp_gpu.THESIS, "ewh": ewh.THESIS, "lsq": lsq.THESIS}
 SIZES = {"tiny": "tiny, for tests: figures mean nothing",
          "quick": "quick, far below the thesis's: q and n of a table are what was measured",
          "full": "full, the thesis's, but for what is said to be cut"}

@@ -45,7 +45,7 @@ def make_rootsift(folder: Path, size: str, cache: Path) -> dict[str, Any]:
 
 
 def make_words(folder: Path, size: str, cache: Path) -> dict[str, Any]:
-    rows, queries = {"quick": (20_000, 200), "full": (None, 1_000)}[size]
+    rows, queries = {"quick": (20_000, 200), "full": (None, 10_000)}[size]
     return words.make(folder, rows, queries, truth.K, cache)
 
 

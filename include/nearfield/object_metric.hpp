@@ -70,6 +70,14 @@ class ObjectMetric {
   // Whether these bytes can be an object: asked of what comes from a file.
   virtual bool valid(ObjectView /*object*/) const { return true; }
 
+  // The same for devices, in OpenCL C; empty: distances stay on the CPU. It has the function
+  //   double nearfield_distance(__global const uchar* a, uint a_bytes,
+  //                             __global const uchar* b, uint b_bytes)
+  // of two objects as bytes, which says the same bits as `distances` for any two: some are
+  // compared, and one that differs is an error. A pair of which it says -1 is the CPU's. For
+  // any_thread only.
+  virtual std::string device_source() const { return {}; }
+
   // Null where it has none. Of some objects of an index, or of the state of others.
   virtual std::shared_ptr<const ObjectSignatures> fit_signatures(
       std::span<const ObjectView> /*sample*/) const {
@@ -125,6 +133,7 @@ using ObjectViewOf = decltype(ObjectBytes<T>::view(ObjectView()));
 //   whole_numbers  true
 //   within(a, b, limit)      the distance, or if that is above the limit, any value above it
 //   signature(a), bound(signature, signature)   a std::array of bytes, and a lower bound by two
+//   device_source  as that of ObjectMetric: the same for devices
 template <class Metric, class T>
 concept MetricOn = requires(const Metric& metric, ObjectViewOf<T> a, ObjectViewOf<T> b) {
   { metric(a, b) } -> std::convertible_to<double>;
@@ -209,6 +218,13 @@ class TypedMetric final : public ObjectMetric {
       return ObjectBytes<T>::valid(object);
     } else {
       return true;
+    }
+  }
+  std::string device_source() const override {
+    if constexpr (requires { metric_.device_source; }) {
+      return std::string(metric_.device_source);
+    } else {
+      return {};
     }
   }
   std::shared_ptr<const ObjectSignatures> fit_signatures(

@@ -201,7 +201,7 @@ def callable_metric(
     call: Callable[[int, list[int]], NDArray[float64]], slack: float
 ) -> ObjectMetric: ...
 def function_metric(
-    address: int, name: str, alignment: int, whole: bool, slack: float | None
+    address: int, name: str, alignment: int, whole: bool, slack: float | None, device_source: str
 ) -> ObjectMetric: ...
 def check_metric(
     metric: ObjectMetric, objects: list[bytes], triples: int, run: Run

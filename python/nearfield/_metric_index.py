@@ -58,6 +58,10 @@ class CMetric:
     whole_numbers: whether all distances are.
     slack: the part of a distance by which rounding breaks the triangle inequality.
     alignment: objects begin at a multiple of so many bytes, and have one: 8 for float64.
+    device_source: the same in OpenCL C, for searches on devices: a function double
+        nearfield_distance(__global const uchar* a, uint a_bytes, __global const uchar* b, uint
+        b_bytes) that gives the same bits. Some distances are compared; one that differs is an
+        error. Without it the CPU computes distances.
     """
 
     function: int | HasAddress
@@ -65,6 +69,7 @@ class CMetric:
     whole_numbers: bool = False
     slack: float | None = None
     alignment: int = 1
+    device_source: str = ""
 
     @property
     def address(self) -> int:
@@ -497,6 +502,7 @@ def _objects_of(metric: MetricLike, batched: bool, slack: float) -> _Objects:
                 integer("alignment", metric.alignment),
                 metric.whole_numbers,
                 metric.slack,
+                text("device_source", metric.device_source),
             )
         )
     if not callable(metric):

@@ -70,14 +70,16 @@ class CallableMetric final : public ObjectMetric {
 class FunctionMetric final : public ObjectMetric {
  public:
   FunctionMetric(std::uintptr_t address, std::string name, std::int64_t alignment, bool whole,
-                 std::optional<double> slack)
+                 std::optional<double> slack, std::string device_source)
       : function_(reinterpret_cast<Function>(address)),
         name_(std::move(name)),
         alignment_(alignment),
         whole_(whole),
-        slack_(slack) {}
+        slack_(slack),
+        device_source_(std::move(device_source)) {}
 
   std::string name() const override { return name_; }
+  std::string device_source() const override { return device_source_; }
   double slack() const override { return slack_.value_or(ObjectMetric::slack()); }
   bool whole_numbers() const override { return whole_; }
   std::int64_t alignment() const override { return alignment_; }
@@ -97,6 +99,7 @@ class FunctionMetric final : public ObjectMetric {
   std::int64_t alignment_;
   bool whole_;
   std::optional<double> slack_;
+  std::string device_source_;
 };
 
 using SharedMetric = std::shared_ptr<const ObjectMetric>;
@@ -233,12 +236,12 @@ void bind_metrics(nb::module_& module) {
   module.def(
       "function_metric",
       [](std::uintptr_t address, std::string name, std::int64_t alignment, bool whole,
-         std::optional<double> slack) {
-        return KeptMetric{
-            std::make_shared<FunctionMetric>(address, std::move(name), alignment, whole, slack)};
+         std::optional<double> slack, std::string device_source) {
+        return KeptMetric{std::make_shared<FunctionMetric>(address, std::move(name), alignment,
+                                                           whole, slack, std::move(device_source))};
       },
       nb::arg("address"), nb::arg("name"), nb::arg("alignment"), nb::arg("whole"),
-      nb::arg("slack").none());
+      nb::arg("slack").none(), nb::arg("device_source"));
   module.def("check_metric", checked);
   module.def("object_metrics", [] {
     nb::list list;

@@ -11,6 +11,7 @@ namespace nearfield {
 
 DeviceDistance device_distance(const ObjectMetric& metric) {
   if (is_edit_metric(metric)) return DeviceDistance::edit;
+  if (metric.any_thread() && !metric.device_source().empty()) return DeviceDistance::callers;
   if (dynamic_cast<const TypedMetric<std::vector<double>, LpDistance>*>(&metric) == nullptr) {
     return DeviceDistance::none;
   }

@@ -8,7 +8,7 @@ from referee import report
 from referee.answers import Verdict
 from referee.arithmetic import Ratio
 from referee.cases import NEARFIELD, Question
-from referee.gate import losses, ruling, shortfalls
+from referee.gate import excesses, losses, ruling, shortfalls
 from referee.headline import Figure, Headline, RowFigures, headline
 from referee.outcome import Entry, Outcome, Row
 from referee.targets import PEERS, Target
@@ -107,6 +107,16 @@ class Quality(unittest.TestCase):
         self.assertEqual(self.lost(coded(900), coded(1000)), [])
         self.assertEqual(self.lost(coded(1009), coded(1000)), [])
         self.assertRegex(self.lost(coded(1011), coded(1000))[0], "1011 ± 10, above 1000")
+
+    def test_no_more_distances_may_be_computed_than_are_allowed(self) -> None:
+        target = Target("peer/way", (), {}, most_verified={"points k=3": 0.01})
+        for verified, fails in ((4, False), (5, True)):
+            found = outcome()
+            found.rows[0].ours.plan = {"pairs": 400, "pairs_verified": verified}
+            self.assertEqual(excesses(found, target), [
+                "points k=3 computes 1.250% of all distances: it must be at most 1.000%"
+            ] if fails else [])
+        self.assertRegex(excesses(outcome(), target)[0], "computes nan%")
 
     def test_who_promises_right_answers_is_judged_by_mismatches(self) -> None:
         exact = Verdict(0, 1200, 0.5, 0.5)

@@ -6,6 +6,7 @@ import math
 import tempfile
 import time
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -74,13 +75,21 @@ class HalfOfThem(Matcher):
         return first[::2], second[::2]
 
 
+class Slow(Right):
+    """20 ms a query."""
+
+    def knn(self, part: slice, k: int) -> np.ndarray:
+        time.sleep(0.02 * len(self.data.queries[part]))
+        return super().knn(part, k)
+
+
 class HiddenBlas(Right):
     uses_blas = True
 
 
 WAYS = {NEARFIELD: Right, "hidden_blas/way": HiddenBlas, measure.MKL: Limit,
         "right/way": Right, "wrong/way": Wrong, "broken/way": Broken,
-        "missing/way": Missing, "limit/way": Limit, "rough/way": Rough}
+        "missing/way": Missing, "limit/way": Limit, "rough/way": Rough, "slow/way": Slow}
 
 
 class InThisProcess:
@@ -100,9 +109,10 @@ class InThisProcess:
         pass
 
 
-def outcome_of(ways: list[str], held_to: str = "", approximate: tuple[str, ...] = ("rough/way",)
-               ) -> Outcome:
-    group = Group("points", (Question(k=3),), tuple(ways), approximate, queries=(4, 4))
+def outcome_of(ways: list[str], held_to: str = "", approximate: tuple[str, ...] = ("rough/way",),
+               conditions: Conditions = CONDITIONS) -> Outcome:
+    group = Group("points", (Question(k=3),), tuple(ways), approximate, queries=(4, 4),
+                  samples={"slow/way": 1})
     random = np.random.RandomState(1)
     with (tempfile.TemporaryDirectory() as name, mock.patch("peers.load", WAYS.get),
           mock.patch.object(measure, "Process", InThisProcess),
@@ -116,10 +126,21 @@ def outcome_of(ways: list[str], held_to: str = "", approximate: tuple[str, ...] 
         right = np.stack([nearest(query, base, 5, "sqeuclidean") for query in queries])
         write_rows(folder / "truth.ibin", right.astype(np.int32))
         case = Case("points", "knn", (group,), held_to)
-        return measure.measure(case, group, ways, folder, CONDITIONS)
+        return measure.measure(case, group, ways, folder, conditions)
 
 
 class Referee(unittest.TestCase):
+    def test_who_is_slow_answers_some_queries_at_full_size_and_his_time_is_of_all(self) -> None:
+        for size, answered in (("quick", 4), ("full", 1)):
+            found = outcome_of(["slow/way"], conditions=replace(CONDITIONS, size=size, rounds=1))
+            entry = found.rows[0].entries[1]
+            assert entry.verdict
+            self.assertEqual((entry.sample, entry.verdict.positions),
+                             (answered % 4, 3 * answered))
+            self.assertEqual(entry.verdict.mismatches, 0)
+            self.assertGreater(entry.times[0], 4 * 0.02)
+            self.assertEqual("by 1 queries" in report.kind(entry), size == "full")
+
     def test_a_right_peer_is_timed_in_every_round(self) -> None:
         row = outcome_of(["right/way"]).rows[0]
         for entry in row.entries:

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from reproduction import __main__ as command
-from reproduction import ewh, gemm_sift, knn_gpu, kvp, lsh_sift, lsq, running, shapes
+from reproduction import ewh, gemm_sift, knn_gpu, kvp, kvp_gpu, lsh_sift, lsq, running, shapes
 from reproduction.knn_gpu import FIGURES
 from reproduction.measured import Measured, Outcome, Place, Recall, outcome_of
 from reproduction.reporting import (
@@ -99,6 +99,11 @@ class Lines(unittest.TestCase):
         judged = {kvp.SCAN, kvp.KVP, kvp.TILES, kvp.KVP_50, kvp.KVP_200, kvp.RANDOM,
                   *(f"KVP, radius {radius}" for radius in kvp.RADII)}
         self.assertEqual(judged - of_kvp, set())
+        of_kvp_gpu = {name for found in recorded_outcome("kvp-gpu").figures.values()
+                      for name in found.series}
+        judged = {kvp_gpu.name(what, mode) for what in (kvp_gpu.SCAN, kvp_gpu.KVP)
+                  for mode in kvp_gpu.MODES}
+        self.assertEqual(judged, of_kvp_gpu)
         of_ewh = {name for found in recorded_outcome("ewh").figures.values()
                   for name in [*found.series, *(recall.series for recall in found.recalls)]}
         judged = {ewh.ONE, ewh.ALL, ewh.MADE_THERE, ewh.MADE_BY_BOTH, ewh.MADE_SHARED, ewh.LSH,
@@ -371,6 +376,7 @@ class Report(unittest.TestCase):
                    "gemm-sift": "GeForce RTX 3060 12 GB",
                    "lsh-sift": "GeForce RTX 3060 12 GB",
                    "kvp": "Core i7-920 with Radeon HD 5870",
+                   "kvp-gpu": "Core i7-920 with Radeon HD 5870",
                    "ewh": "Tesla K20m and 2 x Xeon E5-2670",
                    "lsq": "Core i7-3930K and GTX Titan X"}
         for name, thesis in command.THESES.items():
@@ -445,6 +451,10 @@ class Command(unittest.TestCase):
     def test_a_run_of_pivots(self) -> None:
         printed = self.check_run("kvp", set(kvp.THESIS.figures))
         self.assertIn("share, KVP 50", printed)
+
+    def test_a_run_of_pivots_on_a_device(self) -> None:
+        printed = self.check_run("kvp-gpu", set(kvp_gpu.THESIS.figures))
+        self.assertIn("time in transfers, scan", printed)
 
     def test_a_run_of_hashed_bits(self) -> None:
         printed = self.check_run("ewh", {"hashing-shares", "shares", "tables", "nearness"})

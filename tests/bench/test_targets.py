@@ -45,6 +45,12 @@ class Cases(unittest.TestCase):
                 asked += len(least)
         self.assertGreater(asked, 0)
 
+    def test_limit_distances_of_rows_that_are_there(self) -> None:
+        for size in SIZES:
+            most = read_target("metric-range", size).most_verified
+            self.assertEqual(set(most), {"words radius=1"})
+            self.assertLessEqual(set(most), set(ways_by_row(CASES["metric-range"], size)))
+
     def test_have_rows_with_names_of_their_own(self) -> None:
         for case in CASES.values():
             for size in SIZES:

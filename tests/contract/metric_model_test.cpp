@@ -1,7 +1,10 @@
 // Random operations on an index of objects and on a std::map searched by brute force.
+// NEARFIELD_MODEL_OPERATIONS says how many of each kind of index; where NEARFIELD_TEST_DEVICE names
+// a device, every other search is its.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,10 +23,16 @@
 namespace nearfield {
 namespace {
 
-// Of each kind of index.
-std::int64_t metric_operations() {
+// Of each kind of index; `usual` where nobody says.
+std::int64_t metric_operations(std::int64_t usual) {
   const char* const asked = std::getenv("NEARFIELD_MODEL_OPERATIONS");
-  return asked != nullptr ? std::atoll(asked) : 2'000;
+  return asked != nullptr ? std::atoll(asked) : usual;
+}
+
+// Empty: the CPU alone.
+std::string metric_model_device() {
+  const char* const name = std::getenv("NEARFIELD_TEST_DEVICE");
+  return name == nullptr ? "" : name;
 }
 
 using Point = std::vector<double>;
@@ -35,6 +44,19 @@ struct LineOfFloats {
     for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<float>(std::abs(a[i] - b[i]));
     return sum;
   }
+};
+
+struct LineOnDevices : LineOfFloats {
+  static constexpr std::string_view device_source = R"(
+double nearfield_distance(__global const uchar* a, uint a_bytes, __global const uchar* b,
+                          uint b_bytes) {
+  float sum = 0;
+  for (uint i = 0; i < a_bytes / 8; ++i) {
+    sum += (float)fabs(((__global const double*)a)[i] - ((__global const double*)b)[i]);
+  }
+  return sum;
+}
+)";
 };
 
 // With a signature: its first number, rounded down.
@@ -52,25 +74,66 @@ struct SignedEuclidean {
   }
 };
 
-std::string make_object(Random& random, const std::string*) { return test::some_text(random, 9); }
-Point make_object(Random& random, const Point*) {
-  Point point(3);
-  // Few values, so that many distances are equal.
-  for (double& value : point) value = static_cast<double>(random.below(40)) / 8 - 2.5;
+std::string some_model_text(Random& random) { return test::some_text(random, 9); }
+
+// Few values, so that many distances are equal.
+double some_eighths(Random& random) { return static_cast<double>(random.below(40)) / 8 - 2.5; }
+
+template <std::int64_t kNumbers>
+Point some_numbers(Random& random) {
+  Point point(static_cast<std::size_t>(kNumbers));
+  std::generate(point.begin(), point.end(), [&] { return some_eighths(random); });
   return point;
 }
+
+// One to four points of two numbers.
+Point some_points(Random& random) {
+  Point points(static_cast<std::size_t>(2 * (1 + random.below(4))));
+  std::generate(points.begin(), points.end(), [&] { return some_eighths(random); });
+  return points;
+}
+
+// Rows of a weight and a point of two.
+Point some_weighted_points(Random& random) {
+  Point points(static_cast<std::size_t>(3 * (1 + random.below(3))));
+  std::generate(points.begin(), points.end(), [&] { return std::abs(some_eighths(random)); });
+  return points;
+}
+
+// Four bins, which have 12 between them.
+Point some_histogram(Random& random) {
+  Point bins(4);
+  for (int i = 0; i < 12; ++i) ++bins[static_cast<std::size_t>(random.below(4))];
+  return bins;
+}
+
+std::vector<std::uint64_t> some_members(Random& random) {
+  std::vector<std::uint64_t> members;
+  for (std::uint64_t member = 0; member < 12; ++member) {
+    if (random.below(3) == 0) members.push_back(member);
+  }
+  return members;
+}
+
+// What is kept of a metric, and what is tried of it.
+template <class T, class Metric>
+struct ModelCase {
+  Metric metric;
+  T (*make)(Random&);
+  // Asked for every pair; it need not be the metric's own code.
+  std::function<double(const T&, const T&)> truth;
+  double largest_radius;
+  // False: its signatures are code for the CPU.
+  bool on_devices = true;
+  // False: a distance may have other bits the other way round.
+  bool symmetric = true;
+};
 
 template <class T, class Metric>
 class MetricModel {
  public:
-  // `truth` is asked for every pair; it need not be the metric's own code.
-  MetricModel(Metric metric, double (*truth)(const T&, const T&), const PivotOptions& options,
-              double largest_radius, std::uint64_t seed)
-      : metric_(metric),
-        truth_(truth),
-        largest_radius_(largest_radius),
-        random_(seed),
-        index_(metric, options) {}
+  MetricModel(const ModelCase<T, Metric>& of, const PivotOptions& options, std::uint64_t seed)
+      : case_(of), random_(seed), index_(of.metric, options) {}
 
   void step() {
     switch (random_.below(objects_.size() > 300 ? 16 : 12)) {
@@ -117,11 +180,15 @@ class MetricModel {
     context.seed = static_cast<std::uint64_t>(random_.below(5));
     return context;
   }
+  // The same, on the device or not.
+  Context search_context() {
+    Context context = this->context();
+    if (case_.on_devices && random_.below(2) == 0) context.device = device_;
+    return context;
+  }
   std::vector<T> some_objects(std::int64_t count) {
     std::vector<T> objects;
-    for (std::int64_t i = 0; i < count; ++i) {
-      objects.push_back(make_object(random_, static_cast<const T*>(nullptr)));
-    }
+    for (std::int64_t i = 0; i < count; ++i) objects.push_back(case_.make(random_));
     return objects;
   }
   std::int64_t some_id() {
@@ -193,15 +260,15 @@ class MetricModel {
   void reopen() {
     const std::string path = folder_.path("index");
     index_.save(path, context());
-    verify_metric_index(path, object_metric_of<T>(metric_));
-    auto opened = PivotIndex<T, Metric>::open(path, metric_);
+    verify_metric_index(path, object_metric_of<T>(case_.metric));
+    auto opened = PivotIndex<T, Metric>::open(path, case_.metric);
     ASSERT_EQ(opened.index().size(), std::ssize(objects_));
     if (random_.below(2) == 0) index_ = std::move(opened);
   }
 
   std::vector<Neighbor> all_from(const T& query) const {
     std::vector<Neighbor> all;
-    for (const auto& [id, object] : objects_) all.push_back({truth_(query, object), id});
+    for (const auto& [id, object] : objects_) all.push_back({case_.truth(query, object), id});
     std::sort(all.begin(), all.end());
     return all;
   }
@@ -215,12 +282,19 @@ class MetricModel {
     options.k = random_.below(14);
     options.pivots = some_pivots();
     if (random_.below(4) == 0) options.budget = random_.below(2 * std::ssize(objects_) + 1);
-    const Neighbors got = index_.search(queries, options, context());
-    const std::int64_t most = std::ssize(objects_) + index_.index().stats().pivots;
+    const Context where = search_context();
+    const Neighbors got = index_.search(queries, options, where);
+    const MetricIndexStats stats = index_.index().stats();
+    // A device computes what it lists, also of objects that were removed.
+    const std::int64_t listed = where.device.empty() ? 0 : stats.removed;
+    const std::int64_t most = std::ssize(objects_) + listed + stats.pivots;
     ASSERT_LE(got.stats.pairs_verified,
-              std::min(options.budget.value_or(most) + index_.index().stats().pivots, most) *
-                  std::ssize(queries));
+              std::min(options.budget.value_or(most) + stats.pivots, most) * std::ssize(queries));
     ASSERT_TRUE(got.exact || options.budget);
+    const Plan& plan = got.stats.plan;
+    ASSERT_TRUE(where.device.empty() || plan.filter.ends_with("on the device") ||
+                plan.note.starts_with("on the CPU"))
+        << plan.filter << "; " << plan.note;
     if (!got.exact) return;
     for (std::int64_t query = 0; query < std::ssize(queries); ++query) {
       const std::vector<Neighbor> all = all_from(queries[static_cast<std::size_t>(query)]);
@@ -236,10 +310,10 @@ class MetricModel {
   void range() {
     const std::vector<T> queries = some_objects(1 + random_.below(3));
     MetricRangeOptions options;
-    options.radius = std::floor(random_.uniform() * (largest_radius_ + 1) * 8) / 8;
+    options.radius = std::floor(random_.uniform() * (case_.largest_radius + 1) * 8) / 8;
     options.pivots = some_pivots();
     options.ids_only = random_.below(3) == 0;
-    const Ranges got = index_.within(queries, options, context());
+    const Ranges got = index_.within(queries, options, search_context());
     ASSERT_TRUE(got.exact);
     ASSERT_EQ(got.keys.size(), options.ids_only ? 0 : got.ids.size());
     std::size_t next = 0;
@@ -267,27 +341,28 @@ class MetricModel {
       std::int64_t second;
       auto operator<=>(const Pair&) const = default;
     };
-    const bool one_set = random_.below(2) == 0;
+    const bool one_set = case_.symmetric && random_.below(2) == 0;
     const std::vector<T> others = some_objects(one_set ? 0 : random_.below(20));
     std::vector<Pair> want;
     for (const auto& [id, object] : objects_) {
       for (auto other = objects_.upper_bound(id); one_set && other != objects_.end(); ++other) {
-        want.push_back({truth_(object, other->second), id, other->first});
+        want.push_back({case_.truth(object, other->second), id, other->first});
       }
       for (std::size_t i = 0; i < others.size(); ++i) {
-        want.push_back({truth_(others[i], object), static_cast<std::int64_t>(i), id});
+        want.push_back({case_.truth(others[i], object), static_cast<std::int64_t>(i), id});
       }
     }
     std::sort(want.begin(), want.end());
     MetricPairsOptions options;
-    if (random_.below(2) == 0) options.radius = std::floor(random_.uniform() * largest_radius_);
+    if (random_.below(2) == 0)
+      options.radius = std::floor(random_.uniform() * case_.largest_radius);
     if (random_.below(2) == 0 || !options.radius) options.count = random_.below(50);
     if (options.radius) std::erase_if(want, [&](const Pair& p) { return p.key > *options.radius; });
     if (options.count && std::ssize(want) > *options.count) {
       want.resize(static_cast<std::size_t>(*options.count));
     }
-    const Pairs got =
-        one_set ? index_.pairs(options, context()) : index_.pairs(others, options, context());
+    const Context where = search_context();
+    const Pairs got = one_set ? index_.pairs(options, where) : index_.pairs(others, options, where);
     ASSERT_TRUE(got.exact);
     ASSERT_EQ(got.keys.size(), want.size());
     for (std::size_t i = 0; i < want.size(); ++i) {
@@ -295,9 +370,8 @@ class MetricModel {
     }
   }
 
-  Metric metric_;
-  double (*truth_)(const T&, const T&);
-  double largest_radius_;
+  const ModelCase<T, Metric> case_;
+  const std::string device_ = metric_model_device();
   Random random_;
   test::TempFolder folder_;
   PivotIndex<T, Metric> index_;
@@ -306,15 +380,25 @@ class MetricModel {
 };
 
 template <class T, class Metric>
-void expect_agreement(Metric metric, double (*truth)(const T&, const T&), double largest_radius,
-                      std::span<const PivotOptions> all_options) {
+void expect_agreement(const ModelCase<T, Metric>& of, std::span<const PivotOptions> all_options,
+                      std::int64_t operations) {
   std::uint64_t seed = 1;
   for (const PivotOptions& options : all_options) {
-    MetricModel<T, Metric> model(metric, truth, options, largest_radius, seed++);
-    for (std::int64_t i = 0; i < metric_operations(); ++i) {
+    MetricModel<T, Metric> model(of, options, seed++);
+    for (std::int64_t i = 0; i < operations; ++i) {
       ASSERT_NO_FATAL_FAILURE(model.step()) << "operation " << i << " of " << model.state();
     }
   }
+}
+
+// By its own distances: what they are is tested elsewhere, here what an index makes of them.
+template <class T, class Metric>
+void expect_agreement_with_itself(const Metric& metric, T (*make)(Random&), double largest_radius,
+                                  bool symmetric = true) {
+  const PivotOptions options[] = {{.pool = 7}, {.pool = 16, .kept = 4, .bits = 5}};
+  const auto truth = [metric](const T& a, const T& b) { return metric(a, b); };
+  const ModelCase<T, Metric> of{metric, make, truth, largest_radius, true, symmetric};
+  expect_agreement(of, options, metric_operations(500));
 }
 
 const std::vector<PivotOptions>& all_pivot_options() {
@@ -331,18 +415,59 @@ TEST(MetricModel, EditAgreesWithBruteForce) {
   const auto truth = [](const std::string& a, const std::string& b) {
     return static_cast<double>(test::textbook_edit(a, b));
   };
-  expect_agreement<std::string>(EditDistance(), +truth, 5, all_pivot_options());
+  expect_agreement<std::string, EditDistance>({{}, &some_model_text, truth, 5}, all_pivot_options(),
+                                              metric_operations(2'000));
 }
 
 TEST(MetricModel, FloatsAgreeWithBruteForce) {
   const auto truth = [](const Point& a, const Point& b) { return LineOfFloats()(a, b); };
-  expect_agreement<Point>(LineOfFloats(), +truth, 6, all_pivot_options());
+  expect_agreement<Point, LineOfFloats>({{}, &some_numbers<3>, truth, 6}, all_pivot_options(),
+                                        metric_operations(2'000));
+}
+
+TEST(MetricModel, AFunctionForDevicesAgreesWithBruteForce) {
+  if (!metric_model_device().starts_with("opencl")) GTEST_SKIP() << "no device with a compiler";
+  const auto truth = [](const Point& a, const Point& b) { return LineOfFloats()(a, b); };
+  expect_agreement<Point, LineOnDevices>({{}, &some_numbers<3>, truth, 6}, all_pivot_options(),
+                                         metric_operations(500));
 }
 
 TEST(MetricModel, SignaturesOfTheCallerAgreeWithBruteForce) {
   const auto truth = [](const Point& a, const Point& b) { return SignedEuclidean()(a, b); };
   const PivotOptions options[] = {{}, {.pool = 6}};
-  expect_agreement<Point>(SignedEuclidean(), +truth, 4, options);
+  expect_agreement<Point, SignedEuclidean>({{}, &some_numbers<3>, truth, 4, false}, options,
+                                           metric_operations(2'000));
+}
+
+TEST(MetricModel, DamerauAgreesWithItself) {
+  expect_agreement_with_itself(DamerauDistance(), &some_model_text, 5);
+}
+TEST(MetricModel, JaccardAgreesWithItself) {
+  expect_agreement_with_itself(JaccardDistance(), &some_members, 1);
+}
+TEST(MetricModel, AngularAgreesWithItself) {
+  expect_agreement_with_itself(AngularDistance(), &some_numbers<3>, 2);
+}
+TEST(MetricModel, LpAgreesWithItself) {
+  for (const double p : {1.0, 1.5, 2.0, static_cast<double>(INFINITY)}) {
+    SCOPED_TRACE(p);
+    expect_agreement_with_itself(LpDistance(p), &some_numbers<3>, 5);
+  }
+}
+TEST(MetricModel, HausdorffAgreesWithItself) {
+  expect_agreement_with_itself(HausdorffDistance(2), &some_points, 3);
+}
+TEST(MetricModel, EarthMoversAgreesWithItself) {
+  const EarthMoversDistance metric({0, 1, 2, 3, 1, 0, 1, 2, 2, 1, 0, 1, 3, 2, 1, 0});
+  expect_agreement_with_itself(metric, &some_histogram, 20);
+}
+TEST(MetricModel, QuadraticFormAgreesWithItself) {
+  const std::vector<double> matrix = {2, 0.5, 0, 0.5, 1, 0.25, 0, 0.25, 3};
+  expect_agreement_with_itself(QuadraticFormDistance(matrix), &some_numbers<3>, 6);
+}
+TEST(MetricModel, SignatureQuadraticFormAgreesWithItself) {
+  expect_agreement_with_itself(SignatureQuadraticFormDistance(2, 0.5), &some_weighted_points, 3,
+                               false);
 }
 
 }  // namespace

@@ -135,6 +135,11 @@ TEST_F(CudaPluginTest, RefusesKernelsThatAreNotThere) {
   EXPECT_THROW(queue->run({"first", "missing"}, {}, {*buffer, *buffer, *buffer}), Error);
 }
 
+TEST_F(CudaPluginTest, HasNoCompilerForFunctionsOfCallers) {
+  expect_error([&] { plugin().open(0)->link("callers_distances", "double f(void) { return 0; }"); },
+               ErrorCode::unsupported, {"First has no compiler", "leave that out"});
+}
+
 TEST_F(CudaPluginTest, ACallersStreamStaysTheCallers) {
   int place = 0;
   const auto stream = reinterpret_cast<std::uintptr_t>(&place);

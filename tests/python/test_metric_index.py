@@ -145,6 +145,11 @@ def test_c_functions() -> None:
     index = nf.MetricIndex([b"", b"a", b"bbb", b"cccccc"], metric)
     assert index.search([b"xx"], k=2).ids.tolist() == [[1, 2]]
 
+    # For devices: the CPU does not look at it.
+    elsewhere = nf.CMetric(address, device_source="double nearfield_distance(")
+    index = nf.MetricIndex([b"", b"a", b"bbb", b"cccccc"], elsewhere)
+    assert index.search([b"xx"], k=2).ids.tolist() == [[1, 2]]
+
     class Compiled:
         address = metric.address
 

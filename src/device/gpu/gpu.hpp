@@ -183,6 +183,15 @@ class Device {
   virtual std::unique_ptr<Memory> map(const void* from, std::int64_t bytes) = 0;
   // stream: the caller's, a cudaStream_t as a number; 0: one of its own.
   virtual std::unique_ptr<Queue> make_queue(std::uintptr_t stream) = 0;
+  // A module whose kernels call a function that they lack, with that function, in the C of the
+  // device's own compiler: what the kernels are asked for by. Throws invalid_argument, which says
+  // what the compiler does, and unsupported where there is none.
+  virtual std::string link(std::string_view /*module*/, std::string_view /*function*/) {
+    throw Error(ErrorCode::unsupported,
+                facts().name +
+                    " has no compiler for a metric's device_source: leave that out, and "
+                    "the CPU computes distances, or take a device of OpenCL");
+  }
   // All that the device could load.
   virtual std::vector<ModuleUse> module_uses() const = 0;
 };

@@ -16,18 +16,6 @@ constexpr std::size_t kMostPatternWords = 4;
 constexpr std::size_t kPlacesOfAWord = 64;
 constexpr std::uint32_t kTooLong = ~std::uint32_t{0};
 
-template <class Value>
-void copy_values(std::span<const Value> values, gpu::Device& device, gpu::Queue& queue,
-                 std::unique_ptr<gpu::Buffer>& to) {
-  constexpr std::int64_t kLeast = 64;  // no device has memory of no bytes
-  const auto bytes = static_cast<std::int64_t>(values.size_bytes());
-  if (to == nullptr || to->bytes() < bytes) {
-    to.reset();
-    to = device.allocate(std::max(bytes, kLeast));
-  }
-  if (bytes > 0) queue.write(*to, values.data(), {1, bytes, bytes, bytes});
-}
-
 }  // namespace
 
 void PackedObjectBytes::start(std::size_t objects, std::size_t bytes) {

@@ -1,6 +1,7 @@
 // Objects in the memory of a device, and the queries that are compared with them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,20 @@
 #include "object/object_list.hpp"
 
 namespace nearfield {
+
+// Takes the place of what was there, and makes room for it. Until the queue is waited for, the
+// values must stay.
+template <class Value>
+void copy_values(std::span<const Value> values, gpu::Device& device, gpu::Queue& queue,
+                 std::unique_ptr<gpu::Buffer>& to) {
+  constexpr std::int64_t kLeast = 64;  // no device has memory of no bytes
+  const auto bytes = static_cast<std::int64_t>(values.size_bytes());
+  if (to == nullptr || to->bytes() < bytes) {
+    to.reset();
+    to = device.allocate(std::max(bytes, kLeast));
+  }
+  if (bytes > 0) queue.write(*to, values.data(), {1, bytes, bytes, bytes});
+}
 
 // Some bytes behind each other, as they are copied.
 class PackedObjectBytes {

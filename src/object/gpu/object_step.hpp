@@ -1,13 +1,25 @@
-// Distances on a device: what the kernels of object_distances.cu are given.
+// Distances on a device: what the kernels of object_distances.cu and callers_distances.cu are
+// given.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "device/gpu/gpu.hpp"
 #include "distance/gpu/pair_list.hpp"
 #include "object/gpu/device_objects.hpp"
 
 namespace nearfield {
+
+// What computes distances on one device.
+struct ObjectKernel {
+  DeviceDistance distance;
+  std::string module;
+};
+
+// Of a metric that devices know. Compiles what the metric brings, if it is the first time: throws
+// as Device::link.
+ObjectKernel object_kernel(const ObjectMetric& metric, gpu::Device& device);
 
 // Rows of some requests, one behind the other.
 struct ListedBuffers {
@@ -22,8 +34,8 @@ struct ListedBuffers {
 
 // Adds the pairs whose distance is of use: the request, from the first of these, and the row. Of
 // what the kernels do not take the distance is -1, of what is none it is NaN.
-void run_object_distances(gpu::Queue& queue, DeviceDistance distance, const DeviceQueries& queries,
-                          const DeviceObjects& objects, const ListedBuffers& listed,
-                          const PairList& found);
+void run_object_distances(gpu::Queue& queue, const ObjectKernel& kernel,
+                          const DeviceQueries& queries, const DeviceObjects& objects,
+                          const ListedBuffers& listed, const PairList& found);
 
 }  // namespace nearfield

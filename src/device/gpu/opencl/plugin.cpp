@@ -5,10 +5,12 @@
 #include <CL/opencl.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -98,9 +100,11 @@ class Kernels {
   Kernels(cl::Context context, const cl::Device& device, const Facts& facts)
       : context_(std::move(context)), device_(device), facts_(facts), warp_(facts.warp) {}
 
+  // With a function of a caller's or without.
   bool has(std::string_view module) const {
     const std::lock_guard lock(mutex_);
-    return programs_.find(std::string(module)) != programs_.end();
+    return std::any_of(programs_.begin(), programs_.end(),
+                       [&](const auto& one) { return module_of(one.first) == module; });
   }
 
   std::vector<ModuleUse> uses() const {
@@ -111,38 +115,95 @@ class Kernels {
     return all;
   }
 
-  int threads(std::string_view module) const { return find_module(module, warp_).threads; }
+  int threads(std::string_view name) const { return find_module(module_of(name), warp_).threads; }
 
   // One of the caller's own: arguments are a kernel's state.
   cl::Kernel make(const Kernel& kernel) {
     const std::lock_guard lock(mutex_);
-    auto found = programs_.find(std::string(kernel.module));
+    auto found = programs_.find(kernel.module);
     if (found == programs_.end()) {
       found = programs_.emplace(kernel.module, build(kernel.module)).first;
     }
     return {found->second, std::string(kernel.entry).c_str()};
   }
 
+  // "module:3", of the third function.
+  std::string link(std::string_view module, std::string_view function) {
+    const std::lock_guard lock(mutex_);
+    const std::pair key{std::string(module), std::string(function)};
+    const auto known = linked_.find(key);
+    if (known != linked_.end()) return known->second;
+    const std::string name = fmt::format("{}:{}", module, linked_.size() + 1);
+    programs_.emplace(name, build(module, function));
+    linked_.emplace(key, name);
+    return name;
+  }
+
  private:
-  cl::Program build(std::string_view name) const {
+  static std::string_view module_of(std::string_view name) {
+    return name.substr(0, name.find(':'));
+  }
+
+  cl::Program build(std::string_view name, std::string_view function = {}) const {
     const Module& module = find_module(name, warp_);
     const std::string kept_name = fmt::format("{}_{}", name, warp_);
-    const std::string source = source_of(module);
+    const std::string source = source_of(module) + std::string(function);
     if (const auto compiled = compiled_.find(kept_name, source)) {
       if (auto program = load(*compiled)) return *program;
     }
     const std::vector<char> code(module.code.begin(), module.code.end());
     cl::Program program(context_, code);
     try {
-      program.build();
+      if (function.empty()) {
+        program.build();
+      } else {
+        program.compile();
+        program = linked(program, compiled_function(function));
+      }
     } catch (const cl::BuildError& error) {
-      std::string log;
-      for (const auto& [device, text] : error.getBuildLog()) log += text;
       throw Error(ErrorCode::unsupported,
-                  fmt::format("OpenCL cannot compile the kernels of {}: {}", name, log));
+                  fmt::format("OpenCL cannot compile the kernels of {}: {}", name, log_of(error)));
     }
     keep(kept_name, source, program);
     return program;
+  }
+
+  static std::string log_of(const cl::BuildError& error) {
+    std::string log;
+    for (const auto& [device, text] : error.getBuildLog()) log += text;
+    return log;
+  }
+
+  // With contraction off, as kernels have it, and with float32 as a CPU divides it.
+  cl::Program compiled_function(std::string_view function) const {
+    const bool rounds =
+        (device_.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    cl::Program program(context_,
+                        fmt::format("#pragma OPENCL FP_CONTRACT OFF\n#line 1\n{}", function));
+    try {
+      program.compile(rounds ? "-cl-fp32-correctly-rounded-divide-sqrt" : "");
+    } catch (const cl::BuildError& error) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} cannot compile a metric's device_source: {}", facts_.name,
+                              log_of(error)));
+    }
+    return program;
+  }
+
+  cl::Program linked(const cl::Program& kernels, const cl::Program& function) const {
+    const std::array<cl_program, 2> both{kernels(), function()};
+    cl_int error = CL_SUCCESS;
+    const cl::Program program(::clLinkProgram(context_(), 0, nullptr, "", both.size(), both.data(),
+                                              nullptr, nullptr, &error));
+    if (error == CL_SUCCESS) return program;
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "{} cannot link a metric's device_source ({}): does it have the "
+            "function double nearfield_distance(__global const uchar*, uint, "
+            "__global const uchar*, uint)? {}",
+            facts_.name, error,
+            program() == nullptr ? "" : program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_)));
   }
 
   // A driver need not give away what it made.
@@ -180,7 +241,8 @@ class Kernels {
   int warp_;
   CompiledPrograms compiled_;
   mutable std::mutex mutex_;
-  std::map<std::string, cl::Program> programs_;
+  std::map<std::string, cl::Program, std::less<>> programs_;  // by module, or as link names them
+  std::map<std::pair<std::string, std::string>, std::string> linked_;
 };
 
 [[noreturn]] void refuse_stream() {
@@ -386,6 +448,11 @@ class OpenClDevice final : public Device {
     if (stream != 0) refuse_stream();
     return with_errors("a queue",
                        [&] { return std::make_unique<OpenClQueue>(context_, device_, kernels_); });
+  }
+
+  std::string link(std::string_view module, std::string_view function) override {
+    return with_errors("to compile a metric's device_source",
+                       [&] { return kernels_.link(module, function); });
   }
 
   std::vector<ModuleUse> module_uses() const override { return kernels_.uses(); }

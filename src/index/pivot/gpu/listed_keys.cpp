@@ -11,7 +11,12 @@ namespace nearfield {
 ListedKeys::ListedKeys(const MetricState& state, const KeyedSearch& search, gpu::Device& device,
                        gpu::Queue& queue, const std::vector<DeviceObjects>* copies,
                        std::int64_t run_bytes)
-    : state_(state), search_(search), device_(device), queue_(queue), copies_(copies) {
+    : state_(state),
+      search_(search),
+      kernel_(object_kernel(*state.metric, device)),
+      device_(device),
+      queue_(queue),
+      copies_(copies) {
   if (copies != nullptr) return;
   runs_ = object_runs(state.objects, run_bytes);
   for (const Range& run : runs_) {
@@ -60,13 +65,13 @@ ListedKeys::Found ListedKeys::find(std::span<const LevelRequest> requests, const
 void ListedKeys::run_kernels(const ListedBuffers& listed, std::int64_t rows) {
   if (copies_ != nullptr) {
     for (const DeviceObjects& objects : *copies_) {
-      run_object_distances(queue_, search_.distance, queries_, objects, listed, *list_);
+      run_object_distances(queue_, kernel_, queries_, objects, listed, *list_);
     }
     return;
   }
   for (const Range& run : runs_of(listed.rows, rows)) {
     streamed_.copy(state_.objects, run, staging_, device_, queue_);
-    run_object_distances(queue_, search_.distance, queries_, streamed_, listed, *list_);
+    run_object_distances(queue_, kernel_, queries_, streamed_, listed, *list_);
   }
 }
 

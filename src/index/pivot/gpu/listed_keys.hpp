@@ -70,6 +70,7 @@ class ListedKeys {
 
   const MetricState& state_;
   KeyedSearch search_;
+  ObjectKernel kernel_;
   gpu::Device& device_;
   gpu::Queue& queue_;
   const std::vector<DeviceObjects>* copies_;

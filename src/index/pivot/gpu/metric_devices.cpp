@@ -6,6 +6,7 @@
 #include "core/fail.hpp"
 #include "device/device_name.hpp"
 #include "device/gpu/open.hpp"
+#include "object/gpu/compare_on_device.hpp"
 
 namespace nearfield {
 namespace {
@@ -29,6 +30,44 @@ std::shared_ptr<const MetricDeviceCopy> copy_of_index(const ListerTask& task, gp
         }
         return copy;
       });
+}
+
+// Over all rows, those that are there: at most 12, in so many bytes.
+std::vector<std::int64_t> some_live_rows(const MetricState& state, std::int64_t most_bytes) {
+  constexpr std::int64_t kSome = 12;
+  const std::span<const std::uint64_t> live = state.ids.live_bits();
+  const std::int64_t all = state.objects.size();
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < kSome; ++i) {
+    std::int64_t row = std::max(all * i / kSome, rows.empty() ? 0 : rows.back() + 1);
+    while (row < all && !live.empty() &&
+           (live[static_cast<std::size_t>(row / 64)] >> (row % 64) & 1) == 0) {
+      ++row;
+    }
+    if (row >= all) break;
+    most_bytes -= std::ssize(state.objects.view(row));
+    if (most_bytes < 0 && !rows.empty()) break;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+struct ComparedMetric {};
+
+// Once for the objects that are there, and for each search that streams them.
+void compare_callers_metric(const DeviceListers& on, gpu::Queue& queue) {
+  const MetricState& state = on.task.state;
+  state.copies->of<ComparedMetric>(&on.device, [&] {
+    ObjectList some(*state.metric);
+    std::vector<std::int64_t> ids;
+    // They are there twice, as queries too, beside what a lister takes later.
+    for (const std::int64_t row : some_live_rows(state, on.shape.limit / 4)) {
+      some.append(state.objects.view(row));
+      ids.push_back(state.ids.ids()[static_cast<std::size_t>(row)]);
+    }
+    compare_on_device(*state.metric, some, ids, on.device, queue);
+    return std::make_shared<const ComparedMetric>();
+  });
 }
 
 }  // namespace
@@ -58,6 +97,9 @@ void open_listers(DeviceListers& on, const Context& context) {
         on.task.state.copies->forget(&on.device);
       } else {
         copy = copy_of_index(on.task, on.device, *queues.front(), on.shape);
+      }
+      if (on.task.keyed && on.task.distance == DeviceDistance::callers) {
+        compare_callers_metric(on, *queues.front());
       }
       for (auto& queue : queues) {
         on.listers.push_back(std::make_unique<PivotLister>(on.task, on.device, std::move(queue),
