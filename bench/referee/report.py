@@ -68,6 +68,9 @@ def print_row(row: Row, conditions: Conditions) -> None:
     if timed:
         table = [COLUMNS, tuple("-" * len(name) for name in COLUMNS)]
         print("\n".join(aligned(table + [cells(entry, questions) for entry in timed])))
+    if row.question.printed_micros and row.ours.times:
+        print(f"ours: {three_digits(1e6 * median(row.ours.times) / questions)} µs a query; a paper "
+              f"has {row.question.printed_micros:g} µs of its GPU")
     for entry in row.entries:
         if entry.refused:
             print(f"not timed: {entry.label}: {entry.refused}")
