@@ -71,6 +71,9 @@ def print_row(row: Row, conditions: Conditions) -> None:
                 if (share := 100 * verified_share(entry)) >= 0]
     if computed:
         print(f"distances computed, of all: {', '.join(computed)}")
+    if row.question.printed_micros and row.ours.times:
+        print(f"ours: {three_digits(1e6 * median(row.ours.times) / questions)} µs a query; a paper "
+              f"has {row.question.printed_micros:g} µs of its GPU")
     for entry in row.entries:
         if entry.refused:
             print(f"not timed: {entry.label}: {entry.refused}")

@@ -40,6 +40,8 @@ def parsed() -> argparse.Namespace:
                         help="this figure; may be given several times")
     parser.add_argument("--rounds", type=int, default=3, help="(default: %(default)s)")
     parser.add_argument("--seconds", type=float, help="of a figure, at most")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="of lsq: keeps what was "
+                        "trained and encoded there, and goes on with it")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release",
                         help="where the programs and plugins were built (default: build/release)")
     parser.add_argument("--dir", help="where data sets are kept; else $NEARFIELD_DATASETS, else "
@@ -49,6 +51,8 @@ def parsed() -> argparse.Namespace:
     asked = parser.parse_args()
     if asked.rounds < 1:
         parser.error(f"--rounds {asked.rounds}: must be at least 1")
+    if asked.keep and not THESES[asked.thesis].keeps:
+        parser.error(f"--keep: {asked.thesis} has nothing to keep")
     figures = THESES[asked.thesis].figures
     for number in asked.only:
         if number not in figures:
@@ -86,6 +90,8 @@ def measure(asked: argparse.Namespace) -> Outcome:
                               else running.choose(running.listed(asked.build)))
     arguments = [*asked.only, "--device", device, "--size", asked.size,
                  "--rounds", str(asked.rounds), *data_options(thesis, asked)]
+    if asked.keep:
+        arguments += ["--keep", str(asked.keep / asked.size)]
     if asked.seconds:
         arguments += ["--seconds", str(asked.seconds)]
     outcome, printed = Outcome(), set[str]()

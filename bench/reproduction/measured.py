@@ -53,6 +53,8 @@ class Recall(NamedTuple):
     wrong: int
     none: int      # rejected by the ratio test
     tied: int = 0  # of the wrong: as near as the true nearest
+    gained: int = 0  # correct, and not by the series before
+    lost: int = 0    # the other way round
 
     @property
     def accepted(self) -> int:
@@ -64,11 +66,20 @@ class Recall(NamedTuple):
         return self.correct / self.accepted if self.accepted else None
 
 
+class Point(NamedTuple):
+    """Of a line of errors."""
+    data: str  # a panel
+    series: str
+    x: int
+    error: float
+
+
 @dataclass
 class Measured:
     """Of a figure."""
     places: dict[Place, dict[str, Timing]] = field(default_factory=dict)
     recalls: list[Recall] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -79,6 +90,10 @@ class Measured:
         return next((one for one in self.recalls
                      if (one.data, one.series, one.ratio) == (data, series, ratio)), None)
 
+    def error(self, data: str, series: str, x: int) -> float | None:
+        return next((one.error for one in self.points
+                     if (one.data, one.series, one.x) == (data, series, x)), None)
+
     def timed(self, series: str) -> str:
         return next(timings[series].timed for timings in self.places.values() if series in timings)
 
@@ -87,7 +102,11 @@ class Measured:
             self.notes.append(line["note"])
             return
         if "correct" in line:
-            self.recalls.append(Recall(**{name: line[name] for name in Recall._fields}))
+            self.recalls.append(Recall(**{name: line[name] for name in Recall._fields
+                                          if name in line}))
+            return
+        if "error" in line:
+            self.points.append(Point(**{name: line[name] for name in Point._fields}))
             return
         if line["checked"] is not True:
             raise ValueError(f"an answer that was not checked: {line}")

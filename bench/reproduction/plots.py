@@ -149,6 +149,33 @@ def draw_recall_curves(number: str, figure: Figure, measured: Measured, device: 
     pyplot.close(drawn)
 
 
+def draw_errors(number: str, figure: Figure, measured: Measured, device: dict[str, Any], path: Path
+                ) -> None:
+    """A panel for each data."""
+    panels = list(dict.fromkeys(point.data for point in measured.points))
+    names = list(dict.fromkeys(point.series for point in measured.points))
+    drawn, all_axes = pyplot.subplots(1, len(panels), figsize=(2 + 3.5 * len(panels), 4),
+                                      squeeze=False, constrained_layout=True)
+    for axes, data in zip(all_axes[0], panels, strict=True):
+        for i, name in enumerate(names):
+            line = [(point.x, point.error) for point in measured.points
+                    if (point.data, point.series) == (data, name)]
+            if line:
+                axes.plot(*zip(*line, strict=True), "-", marker="o", markersize=3, color=f"C{i}",
+                          label=name)
+        axes.set_title(data, fontsize="medium")
+        axes.set_xlabel(figure.over)
+        axes.grid(alpha=0.3)
+    all_axes[0][0].set_ylabel("mean squared error")
+    labels = {label: handle for axes in all_axes[0]
+              for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    drawn.legend(labels.values(), labels.keys(), frameon=False, fontsize="small",
+                 loc="outside right center")
+    drawn.suptitle(title_on(number, figure, device), fontsize="medium")
+    drawn.savefig(path, dpi=110)
+    pyplot.close(drawn)
+
+
 def draw_recalls_over_times(number: str, figure: Figure, measured: Measured, device: dict[str, Any],
                             path: Path) -> None:
     """A point a setting; what finds everything is a line. A panel for one query, one for many."""
@@ -192,6 +219,8 @@ def draw(number: str, figure: Figure, measured: Measured, device: dict[str, Any]
         draw_recalls(number, figure, measured, device, path)
     elif measured.recalls and not figure.x:
         draw_recalls_by_setting(number, figure, measured, device, path)
+    elif measured.points:
+        draw_errors(number, figure, measured, device, path)
     elif measured.places and figure.x:
         draw_places(number, figure, measured, device, path)
     else:

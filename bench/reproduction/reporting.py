@@ -84,6 +84,17 @@ def recall_table(figure: Figure, measured: Measured) -> list[tuple[str, ...]]:
     return table
 
 
+def error_table(figure: Figure, measured: Measured) -> list[tuple[str, ...]]:
+    series = list(dict.fromkeys(point.series for point in measured.points))
+    table: list[tuple[str, ...]] = [("data", figure.over, *series)]
+    table.append(tuple("-" * len(name) for name in table[0]))
+    for data, x in dict.fromkeys((point.data, point.x) for point in measured.points):
+        errors = (measured.error(data, name, x) for name in series)
+        table.append((data, f"{x}", *("" if error is None else three_digits(error)
+                                      for error in errors)))
+    return table
+
+
 def stated_table(figure: Figure, measured: Measured, device: str, thesis_device: str
                  ) -> list[tuple[str, ...]]:
     table: list[tuple[str, ...]] = [("section", f"stated, of a {thesis_device}", f"on {device}",
@@ -117,5 +128,7 @@ def print_figure(number: str, thesis: Thesis, measured: Measured, device: dict[s
         print("\n".join(aligned(measured_table(figure, measured))))
     if measured.recalls:
         print("\n".join(aligned(recall_table(figure, measured))))
+    if measured.points:
+        print("\n".join(aligned(error_table(figure, measured))))
     print("\n".join(aligned(stated_table(figure, measured, device["device"], thesis.device))),
           flush=True)

@@ -36,7 +36,8 @@ class Figure:
     data_set: tuple[str, str] | None = None  # the option of the program, the name of the set
     printed: tuple[Printed, ...] = ()        # recalls that stand beside those measured
     setting_of: Callable[[Place], str] | None = None  # recalls are drawn over times of the same
-    over: str = ""  # what the ratio of a recall is here, over which it is drawn; empty: a ratio
+    # What the ratio of a recall, or x of an error, is here, over which it is drawn; empty: a ratio.
+    over: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,4 @@ class Thesis:
     program: str  # that measures
     figures: dict[str, Figure]
     on_cpu: bool = False  # it measures the CPU, whatever devices there are
+    keeps: bool = False   # the program goes on with what is in a folder: --keep

@@ -32,8 +32,11 @@ def edits(query: str, texts: np.ndarray) -> np.ndarray:
 
 
 KEYS = {"sqeuclidean": squared_distances, "hamming": differing_bits, "edit": edits}
+ROWS_AT_ONCE = 1_000_000   # as numbers of 4 bytes they and their differences are a gigabyte
 
 
 def nearest(query: np.ndarray, rows: np.ndarray, k: int, metric: str) -> np.ndarray:
     """Ids by (key, smaller id)."""
-    return np.argsort(KEYS[metric](query, rows), kind="stable")[:k]
+    parts = [KEYS[metric](query, rows[first:first + ROWS_AT_ONCE])
+             for first in range(0, max(len(rows), 1), ROWS_AT_ONCE)]
+    return np.argsort(np.concatenate(parts), kind="stable")[:k]

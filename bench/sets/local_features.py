@@ -1,6 +1,6 @@
 """SIFT and ORB descriptors of pictures and of views of them, and which belong together."""
 import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ class Amounts:
     longer_side: int          # to which pictures are made smaller
     strongest: int            # keypoints that are kept of a view
     packages: tuple[str, ...]
+    contrast: float = 0.04    # of SIFT: keypoints have at least so much
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,11 @@ def joined(parts: list[Features]) -> Features:
                     np.concatenate([part.round for part in parts]))
 
 
-def detect(pixels: np.ndarray, detector: str, strongest: int) -> tuple[np.ndarray, np.ndarray]:
-    make: dict[str, Callable[..., cv2.Feature2D]] = {"sift": cv2.SIFT_create, "orb": cv2.ORB_create}
+def detect(pixels: np.ndarray, detector: str, amounts: Amounts) -> tuple[np.ndarray, np.ndarray]:
+    made = (cv2.SIFT_create(nfeatures=amounts.strongest, contrastThreshold=amounts.contrast)
+            if detector == "sift" else cv2.ORB_create(nfeatures=amounts.strongest))
     columns = {"sift": 128, "orb": 32}[detector]
-    keypoints, descriptors = make[detector](nfeatures=strongest).detectAndCompute(pixels, None)
+    keypoints, descriptors = made.detectAndCompute(pixels, None)
     if descriptors is None:
         descriptors = np.empty((0, columns), dtype=np.uint8)
     places = np.array([keypoint.pt for keypoint in keypoints], dtype=np.float64).reshape(-1, 2)
@@ -79,12 +81,12 @@ def features_of(view: View) -> Features:
     cv2.setNumThreads(1)
     pixels = pictures.read_grey(view.picture, view.amounts.longer_side)
     if view.purpose != "query" and view.round == UNWARPED:
-        places, descriptors = detect(pixels, view.detector, view.amounts.strongest)
+        places, descriptors = detect(pixels, view.detector, view.amounts)
     else:
         random = stream("view", view.purpose, view.number, view.round)
         to_view = views.homography(pixels.shape, random)
         seen = views.see(pixels, to_view, random)
-        places, descriptors = detect(seen, view.detector, view.amounts.strongest)
+        places, descriptors = detect(seen, view.detector, view.amounts)
         places = views.back_to_picture(places, to_view)
     kept = views.inside(places, pixels.shape)
     rows = int(kept.sum())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include <nearfield/context.hpp>
 
@@ -18,6 +19,8 @@ struct CodeWork {
   int threads;
   Monitor& monitor;
   LsqDevice* device = nullptr;  // of local search, if it is not the CPU
+  // What the memory limit leaves beside what was counted.
+  std::int64_t spare_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
 // Floats as the caller's rows lie in memory, `stride` values from row to row.

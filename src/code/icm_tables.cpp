@@ -56,7 +56,8 @@ float IcmTables::round(const float* centred, std::int16_t* out) const {
   const double step = std::sqrt(squares) / kRoundedLength;
   const double inverse = 1 / step;
   for (std::int64_t i = 0; i < cols_; ++i) {
-    out[i] = static_cast<std::int16_t>(std::nearbyint(centred[i] * inverse));
+    // Adding and taking off a number makes a double round to an integer.
+    out[i] = static_cast<std::int16_t>(centred[i] * inverse + 0x1.8p52 - 0x1.8p52);
   }
   return static_cast<float>(step);
 }

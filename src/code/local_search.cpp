@@ -12,56 +12,70 @@
 namespace nearfield {
 namespace {
 
-// Vectors that go through a codebook together, so that its tables are read from L2: see
-// docs/codes.md for how it was measured.
-constexpr std::int64_t kBatch = 2048;
-
 constexpr std::uint32_t kStartRound = 0xffffffff;
+
+// Of a batch. More vectors gain little, more bytes are not in L3 any more.
+constexpr std::int64_t kMostVectors = 8192;
+constexpr std::int64_t kMostUnaryBytes = 1 << 26;
 
 std::uint8_t code_of(std::uint32_t bits, int codewords) {
   return static_cast<std::uint8_t>(bits & static_cast<unsigned>(codewords - 1));
 }
 
+// Vectors of a batch: as many batches for each thread, so that none waits for another, of vectors
+// whose unaries are made together.
+std::int64_t batch_size(std::int64_t count, std::int64_t most, int threads) {
+  const std::int64_t batches = round_up(divide_up(count, most), threads);
+  return round_up(divide_up(count, batches), kProductVectors);
+}
+
 // The scratch of a worker, and a batch in it.
 class Batch {
  public:
-  Batch(const IcmTables& tables, const CodeKernels& kernels)
+  Batch(const IcmTables& tables, const CodeKernels& kernels, std::int64_t most)
       : tables_(tables),
         kernels_(kernels),
         m_(tables.codebooks()),
         words_(tables.codewords()),
-        centred_(kBatch * tables.padded_cols()),
-        unaries_(kBatch * m_ * words_),
+        most_(most),
+        centred_(most * tables.padded_cols()),
+        unaries_(most * m_ * words_),
         rounded_(static_cast<std::size_t>(kProductVectors * 2 * tables.pairs())),
         products_(static_cast<std::size_t>(kProductVectors * words_)),
-        codes_(static_cast<std::size_t>(kBatch * m_)),
-        costs_(kBatch),
-        stale_(kBatch),
-        vectors_(kBatch) {
-    dice_.reserve(kBatch);
+        codes_(at(most * m_)),
+        costs_(at(most)),
+        stale_(at(most)),
+        vectors_(at(most)) {
+    dice_.reserve(at(most));
+  }
+
+  static std::int64_t bytes_of_a_vector(int codebooks, int codewords, std::int64_t cols) {
+    return 4 * round_up(cols, kCostParts) + 2 * codebooks * codewords + codebooks + 4 + 8 + 4 +
+           static_cast<std::int64_t>(sizeof(CodeDice));
   }
 
   static std::int64_t bytes_for(int codebooks, int codewords, std::int64_t cols) {
-    return kBatch * (4 * round_up(cols, kCostParts) + 2 * codebooks * codewords + codebooks + 4 +
-                     8 + 4 + static_cast<std::int64_t>(sizeof(CodeDice))) +
+    return LocalSearch{}.batch * bytes_of_a_vector(codebooks, codewords, cols) +
            kProductVectors * (2 * (cols + 1) + 4 * codewords);
   }
 
+  // The monitor hears of the vectors round by round.
   void run(const LocalSearch& search, const float* rows, std::int64_t count, StartCodes start,
            std::uint8_t* best, Monitor& monitor) {
-    load(search, rows, count);
+    load(search, rows, count, monitor);
     for (std::int64_t v = 0; v < count; ++v) {
       if (start == StartCodes::random) dice_[at(v)].start(m_, words_, best + v * m_);
       costs_[at(v)] = cost(v, best + v * m_);
     }
     for (int round = 0; round < search.rounds; ++round) {
-      monitor.check();
       perturb(search, round, count, best);
       for (int sweep = 0; sweep < search.sweeps; ++sweep) {
-        if (!sweep_once(sweep_order(search, round, sweep, m_), count)) break;
+        if (!sweep_once(sweep_order(search, round, sweep, m_), count, monitor)) break;
       }
       keep_better(count, best);
+      monitor.advance(count * (round + 1) / search.rounds - count * round / search.rounds);
     }
+    if (search.rounds == 0) monitor.advance(count);
   }
 
   const float* costs() const { return costs_.data(); }
@@ -73,10 +87,11 @@ class Batch {
     return tables_.cost(centred_.data() + v * tables_.padded_cols(), codes);
   }
 
-  void load(const LocalSearch& search, const float* rows, std::int64_t count) {
+  void load(const LocalSearch& search, const float* rows, std::int64_t count, Monitor& monitor) {
     dice_.clear();
     std::array<float, kProductVectors> steps{};
     for (std::int64_t first = 0; first < count; first += kProductVectors) {
+      monitor.check();
       // Where fewer are left, the last stands for the others too, whose unaries nobody reads.
       for (std::int64_t i = 0; i < kProductVectors; ++i) {
         const std::int64_t v = std::min(first + i, count - 1);
@@ -86,7 +101,7 @@ class Batch {
       }
       for (int k = 0; k < m_; ++k) {
         tables_.unaries(rounded_.data(), steps.data(), k, products_.data(),
-                        unaries_.data() + (k * kBatch + first) * words_, words_);
+                        unaries_.data() + (k * most_ + first) * words_, words_);
       }
     }
     for (std::int64_t v = 0; v < count; ++v) {
@@ -103,9 +118,10 @@ class Batch {
   }
 
   // False if no code can change any more.
-  bool sweep_once(const std::vector<int>& order, std::int64_t count) {
+  bool sweep_once(const std::vector<int>& order, std::int64_t count, Monitor& monitor) {
     bool any = false;
     for (const int k : order) {
+      monitor.check();
       std::int64_t left = 0;
       for (std::int64_t v = 0; v < count; ++v) {
         vectors_[at(left)] = static_cast<std::int32_t>(v);
@@ -115,7 +131,7 @@ class Batch {
       kernels_.icm_step({.codebooks = m_,
                          .target = k,
                          .pairs = tables_.pair_rows(k),
-                         .unaries = unaries_.data() + k * kBatch * words_,
+                         .unaries = unaries_.data() + k * most_ * words_,
                          .codes = codes_.data(),
                          .stale = stale_.data(),
                          .vectors = vectors_.data(),
@@ -138,6 +154,7 @@ class Batch {
   const CodeKernels& kernels_;
   const int m_;
   const int words_;
+  const std::int64_t most_;              // vectors that there is room for
   AlignedArray<float> centred_;          // [vector][padded column]
   AlignedArray<std::uint16_t> unaries_;  // [codebook][vector][code]
   std::vector<std::int16_t> rounded_;
@@ -183,12 +200,13 @@ void CodeDice::perturb(int round, int perturbed, int codebooks, int codewords,
   for (int first = 0; first < codebooks && needed > 0; first += 4) {
     const auto bits = words(static_cast<std::uint32_t>(round), first);
     for (int k = first; k < std::min(first + 4, codebooks); ++k) {
-      // The upper 24 bits say whether, the lower 8 which.
+      // The upper 24 bits say whether, the lower 8 which. Without a branch, which nobody could
+      // predict.
       const std::uint32_t own = bits[static_cast<std::size_t>(k - first)];
       const auto left = static_cast<std::uint64_t>(codebooks - k);
-      if ((own >> 8) * left >= static_cast<std::uint64_t>(needed) << 24) continue;
-      codes[k] = code_of(own, codewords);
-      --needed;
+      const bool taken = (own >> 8) * left < static_cast<std::uint64_t>(needed) << 24;
+      codes[k] = taken ? code_of(own, codewords) : codes[k];
+      needed -= static_cast<int>(taken);
     }
   }
 }
@@ -209,23 +227,31 @@ std::int64_t local_search_bytes(int codebooks, int codewords, std::int64_t cols,
   return threads * Batch::bytes_for(codebooks, codewords, cols);
 }
 
-std::int64_t local_search_bytes(const IcmTables& tables, int threads) {
-  return local_search_bytes(tables.codebooks(), tables.codewords(), tables.cols(), threads);
+std::int64_t batch_within(std::int64_t spare, int codebooks, int codewords, std::int64_t cols,
+                          int threads) {
+  const std::int64_t most =
+      std::min(kMostVectors, kMostUnaryBytes / (std::int64_t{2} * codebooks * codewords));
+  const std::int64_t room =
+      spare / (threads * Batch::bytes_of_a_vector(codebooks, codewords, cols));
+  const std::int64_t usual = LocalSearch{}.batch;
+  const std::int64_t more = std::max<std::int64_t>(std::min(most - usual, room), 0);
+  return usual + more / kProductVectors * kProductVectors;
 }
 
 void search_codes(const IcmTables& tables, const CodeKernels& kernels, const LocalSearch& search,
                   const float* rows, std::int64_t count, StartCodes start, std::uint8_t* codes,
                   float* costs, int threads, Monitor& monitor) {
+  if (count == 0) return;
+  const std::int64_t most = batch_size(count, search.batch, threads);
   std::vector<std::unique_ptr<Batch>> batches(static_cast<std::size_t>(threads));
-  run_tasks(divide_up(count, kBatch), threads, [&](std::int64_t task, int worker) {
+  run_tasks(divide_up(count, most), threads, [&](std::int64_t task, int worker) {
     auto& batch = batches[static_cast<std::size_t>(worker)];
-    if (batch == nullptr) batch = std::make_unique<Batch>(tables, kernels);
-    const std::int64_t first = task * kBatch;
-    const std::int64_t size = std::min(kBatch, count - first);
+    if (batch == nullptr) batch = std::make_unique<Batch>(tables, kernels, most);
+    const std::int64_t first = task * most;
+    const std::int64_t size = std::min(most, count - first);
     batch->run(search, rows + first * tables.cols(), size, start,
                codes + first * tables.codebooks(), monitor);
     if (costs != nullptr) std::copy_n(batch->costs(), size, costs + first);
-    monitor.advance(size);
   });
 }
 

@@ -18,6 +18,9 @@ struct LocalSearch {
   int perturbed = 4;
   bool random_order = false;  // of codebooks in a sweep
   std::uint64_t seed = 0;
+  // Vectors that go through a codebook together at most, on the CPU: its tables are read from L2
+  // then, and come there once for all of them. See batch_within.
+  std::int64_t batch = 2048;
 };
 
 // Random codes of one vector. They hang on its values, not on its place: the same vector gets the
@@ -52,8 +55,12 @@ void search_codes(const IcmTables& tables, const CodeKernels& kernels, const Loc
                   const float* rows, std::int64_t count, StartCodes start, std::uint8_t* codes,
                   float* costs, int threads, Monitor& monitor);
 
-// What search_codes takes beside its arguments.
-std::int64_t local_search_bytes(const IcmTables& tables, int threads);
+// What search_codes takes beside its arguments, with the usual batch.
 std::int64_t local_search_bytes(int codebooks, int codewords, std::int64_t cols, int threads);
+
+// The batch that is fastest where `spare` bytes are left beside those. docs/codes.md has how it was
+// measured.
+std::int64_t batch_within(std::int64_t spare, int codebooks, int codewords, std::int64_t cols,
+                          int threads);
 
 }  // namespace nearfield

@@ -196,7 +196,9 @@ void find_codes(const Quantizer::State& state, const FloatRows& rows, std::uint8
                            .sweeps = options.sweeps,
                            .perturbed = options.perturbed,
                            .random_order = options.random_order,
-                           .seed = state.seed};
+                           .seed = state.seed,
+                           .batch = batch_within(work.spare_bytes, options.codebooks,
+                                                 state.coding.codewords, rows.cols, work.threads)};
   if (options.codebooks == 1) {
     return find_lsq_codes(rows, state.coding, search, StartCodes::random, codes, nullptr, work);
   }
@@ -325,6 +327,7 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
     const DefaultFloats floats;
     Monitor monitor(context, training_rows(options, rows.rows()));
     CodeWork work{kernels_of(context, words), context, threads, monitor};
+    if (context.memory_limit) work.spare_bytes = *context.memory_limit - needed;
     std::optional<LsqDevice> device;
     if (there) work.device = &device.emplace(context);
     std::vector<float> values(static_cast<std::size_t>(rows.rows() * rows.cols()));
@@ -401,6 +404,7 @@ Matrix Quantizer::encode(MatrixView rows, const Context& context) const {
     const DefaultFloats floats;
     Monitor monitor(context, rows.rows());
     CodeWork work{kernels_of(context, state_->coding.codewords), context, threads, monitor};
+    if (context.memory_limit) work.spare_bytes = *context.memory_limit - needed;
     std::optional<LsqDevice> device;
     if (there) {
       work.device = &device.emplace(context);

@@ -110,11 +110,14 @@ void step_lsq(LsqState& state, const FloatRows& rows, const QuantizerOptions& op
     add_noise(noisy.values.data(), noisy.count * noisy.codewords, deviations(rows),
               heat / noisy.count, seed, iteration, work);
   }
-  const LocalSearch search{.rounds = options.train_rounds,
-                           .sweeps = options.sweeps,
-                           .perturbed = options.perturbed,
-                           .random_order = options.random_order,
-                           .seed = seed_of(seed, iteration)};
+  const LocalSearch search{
+      .rounds = options.train_rounds,
+      .sweeps = options.sweeps,
+      .perturbed = options.perturbed,
+      .random_order = options.random_order,
+      .seed = seed_of(seed, iteration),
+      .batch = batch_within(work.spare_bytes, options.codebooks, state.codebooks.codewords,
+                            rows.cols, work.threads)};
   std::vector<float> costs(static_cast<std::size_t>(rows.count));
   find_lsq_codes(rows, noisy.count > 0 ? noisy : state.codebooks, search, StartCodes::given,
                  state.codes.data(), costs.data(), work);

@@ -14,6 +14,7 @@ from reproduction.knn_gpu import FIGURES
 from reproduction.measured import Measured, Outcome, Place, Recall, outcome_of
 from reproduction.reporting import (
     NOT_A_GPU,
+    error_table,
     heading,
     measured_table,
     printed_cell,
@@ -60,7 +61,7 @@ class Lines(unittest.TestCase):
             outcome = recorded_outcome(name)
             self.assertEqual(outcome.figures.keys(), thesis.figures.keys())
             for number, found in outcome.figures.items():
-                self.assertTrue(found.places or found.recalls, number)
+                self.assertTrue(found.places or found.recalls or found.points, number)
 
     def test_a_recall_is_of_those_that_are_matched(self) -> None:
         found = measured({"figure": "recall-sift", "data": "sift", "series": "naive", "q": 10,
@@ -115,7 +116,7 @@ class Lines(unittest.TestCase):
                   for name in [*found.series, *(recall.series for recall in found.recalls)]}
         lsqs = (lsq.LSQ_16, lsq.LSQ_32)
         judged = {lsq.PQ, lsq.OPQ, *(series + suffix for series in lsqs
-                                     for suffix in ("", lsq.ONE_CORE, lsq.ALONE))}
+                                     for suffix in ("", lsq.ONE_CORE, lsq.ALONE, lsq.DEVICE))}
         self.assertEqual(judged - of_lsq, set())
 
     def test_a_recall_and_its_times_have_one_name(self) -> None:
@@ -330,6 +331,38 @@ class ThePaperOfCodes(unittest.TestCase):
         self.assertIs(judge(self.found(100, 200, 300, 200)).holds, False)
         self.assertIn("PQ 10.00 (8.3 to 12.0)", judge(self.found(100, 200, 300, 300)).here)
         self.assertEqual(judge(Measured()), shapes.NOT_MEASURED)
+
+    def test_queries_that_one_alone_finds_decide(self) -> None:
+        """Of 10 that differ all are gained: surely more, however few they are of all."""
+        lower = Recall("64 bits", lsq.PQ, 1, 500, 500, 0)
+        apart = Recall("64 bits", lsq.OPQ, 1, 510, 490, 0)
+        self.assertLess(lsq.rise(lower, apart)[0], 0)
+        self.assertGreater(lsq.rise(lower, apart._replace(gained=10))[0], 0)
+        self.assertLess(lsq.rise(lower, apart._replace(gained=60, lost=50))[0], 0)
+        least, most = lsq.rise(lower, apart._replace(gained=10))
+        self.assertAlmostEqual((least + most) / 2, 0.01)
+
+    def test_errors_fall_where_recalls_rise(self) -> None:
+        def found(*errors: float) -> Measured:
+            names = ((lsq.PQ, 16), (lsq.OPQ, 16), ("LSQ", 16), ("LSQ", 32))
+            return measured(*({"figure": "errors", "data": "encoding, 64 bits", "series": name,
+                               "x": rounds, "error": error}
+                              for (name, rounds), error in zip(names, errors, strict=True)))
+        judge = lsq.smaller_errors("encoding, 64 bits")
+        self.assertEqual(judge(found(400, 300, 200, 190)), shapes.Verdict(
+            True, "PQ 400, OPQ 300, LSQ-16 200, LSQ-32 190"))
+        self.assertIs(judge(found(400, 300, 200, 200)).holds, False)
+        self.assertEqual(judge(Measured()), shapes.NOT_MEASURED)
+        table = error_table(lsq.THESIS.figures["errors"], found(400, 300, 200, 190))
+        self.assertEqual(table[2], ("encoding, 64 bits", "16", "400", "300", "200"))
+        self.assertEqual(table[3], ("encoding, 64 bits", "32", "", "", "190"))
+
+    def test_what_is_kept_is_named_to_the_program(self) -> None:
+        with (contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit),
+              mock.patch("sys.argv", ["reproduce", "kvp", "--keep", "folder"])):
+            command.parsed()
+        with mock.patch("sys.argv", ["reproduce", "lsq", "--keep", "folder"]):
+            self.assertEqual(command.parsed().keep, Path("folder"))
 
     def test_its_own_recalls_are_in_that_order(self) -> None:
         theirs = Measured(recalls=[one.counts for one in lsq.printed()])

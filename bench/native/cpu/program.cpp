@@ -11,6 +11,7 @@
 #include <nearfield/isa.hpp>
 
 #include "core/tasks.hpp"
+#include "device/gpu/open.hpp"
 
 namespace nearfield::bench {
 namespace {
@@ -26,6 +27,18 @@ void print_cpu() {
             .add("memory", memory));
 }
 
+void print_device(const std::string& device) {
+  const gpu::Opened opened = gpu::open_device(device);
+  const gpu::Facts& facts = opened.device.facts();
+  print(cli::JsonObject()
+            .add("device", opened.id)
+            .add("name", facts.name)
+            .add("driver", facts.driver)
+            .add("is_cpu", facts.is_cpu)
+            .add("units", facts.units)
+            .add("memory", facts.memory));
+}
+
 }  // namespace
 
 void print(const cli::JsonObject& line) {
@@ -39,13 +52,13 @@ void print_note(const std::string& figure, const std::string& text) {
 
 int measure_on_cpu(const std::string& program, int argc, char** argv,
                    const std::function<CpuFigures(const CpuSettings&)>& figures,
-                   const std::function<void(CLI::App&)>& add_options) {
+                   const std::function<void(CLI::App&)>& add_options, DeviceToo device_too) {
   CLI::App app("Measures figures of a thesis on this CPU");
   std::vector<std::string> asked;
   CpuSettings settings;
-  std::string device;
   app.add_option("FIGURE", asked, "Which: all of them if none is named");
-  app.add_option("--device", device, "cpu")->check(CLI::IsMember({"cpu"}));
+  CLI::Option* const device = app.add_option("--device", settings.device, "cpu");
+  if (device_too == DeviceToo::no) device->check(CLI::IsMember({"cpu"}));
   app.add_option("--size", settings.size, "How large: tiny is for tests")
       ->check(CLI::IsMember({"tiny", "quick", "full"}));
   app.add_option("--rounds", settings.rounds, "Times that everything is timed")
@@ -53,7 +66,11 @@ int measure_on_cpu(const std::string& program, int argc, char** argv,
   if (add_options) add_options(app);
   CLI11_PARSE(app, argc, argv);
   try {
-    print_cpu();
+    if (settings.device == "cpu") {
+      print_cpu();
+    } else {
+      print_device(settings.device);
+    }
     for (const auto& [number, measure] : figures(settings)) {
       if (asked.empty() || std::ranges::find(asked, number) != asked.end()) measure();
     }

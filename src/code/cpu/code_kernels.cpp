@@ -1,5 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "code/cpu/code_kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -248,10 +249,23 @@ HWY_INLINE BestCode best_code(const IcmJob& job, std::int64_t vector) {
   return best;
 }
 
+// Vectors whose unaries are asked for ahead: they come from beyond L2, and nobody can guess which
+// vectors are left out.
+constexpr std::int64_t kVectorsAhead = 4;
+
+template <std::int64_t kCodewords>
+HWY_INLINE void ask_for_unaries(const IcmJob& job, std::int64_t i) {
+  if (i >= job.count) return;
+  constexpr std::int64_t kOfALine = 64 / sizeof(std::uint16_t);
+  const std::uint16_t* const unaries = job.unaries + std::int64_t{job.vectors[i]} * kCodewords;
+  for (std::int64_t b = 0; b < kCodewords; b += kOfALine) hwy::Prefetch(unaries + b);
+}
+
 template <std::int64_t kCodewords>
 void icm_step(const IcmJob& job) {
   const std::uint64_t own = std::uint64_t{1} << job.target;
   for (std::int64_t i = 0; i < job.count; ++i) {
+    ask_for_unaries<kCodewords>(job, i + kVectorsAhead);
     const std::int64_t vector = job.vectors[i];
     const BestCode best = best_code<kCodewords>(job, vector);
     std::uint8_t& code = job.codes[vector * job.codebooks + job.target];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -255,6 +256,9 @@ TEST(LocalSearch, CodesAreTheSameAloneInABatchOnAnyIsaAndThreads) {
         .rounds = 2, .sweeps = 2, .perturbed = 4, .random_order = true, .seed = 1};
     const Searched all = run_search(books, search, rows);
     EXPECT_EQ(run_search(books, search, rows, 3).codes, all.codes);
+    LocalSearch fewer = search;
+    fewer.batch = 70;
+    EXPECT_EQ(run_search(books, fewer, rows, 2).codes, all.codes);
     const std::vector<float> last(rows.end() - 5 * 19, rows.end());
     for (const Isa isa : available_isas()) {
       const Searched few = run_search(books, search, last, 1, isa);
@@ -264,6 +268,18 @@ TEST(LocalSearch, CodesAreTheSameAloneInABatchOnAnyIsaAndThreads) {
           << to_string(isa);
     }
   }
+}
+
+TEST(LocalSearch, BatchesGrowWhereThereIsRoom) {
+  const std::int64_t usual = LocalSearch{}.batch;
+  EXPECT_EQ(batch_within(0, 8, 256, 128, 2), usual);
+  const std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(batch_within(no_limit, 8, 256, 128, 2), 8192);
+  EXPECT_EQ(batch_within(no_limit, 32, 256, 128, 2), 4096);
+  EXPECT_EQ(batch_within(no_limit, 64, 256, 128, 2), usual);
+  const std::int64_t some = batch_within(10'000'000, 8, 256, 128, 2);
+  EXPECT_GT(some, usual + 900);  // of 2 threads, and some 5,000 bytes a vector
+  EXPECT_LT(some, usual + 1'100);
 }
 
 TEST(LocalSearch, MoreRoundsNeverCostMore) {

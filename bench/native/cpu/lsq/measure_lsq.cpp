@@ -1,11 +1,12 @@
-// Measures the tables of a paper about local search quantization again, on this CPU:
-//   measure_lsq FIGURE... --device cpu --size quick --rounds 3 --sift FOLDER
+// Measures the tables of a paper about local search quantization again, on this CPU and, where one
+// is named, on a device:
+//   measure_lsq FIGURE... --device cpu --size quick --rounds 3 --sift FOLDER --sift-10m FOLDER
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -13,16 +14,15 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nearfield/encode_index.hpp>
 #include <nearfield/files.hpp>
-#include <nearfield/index.hpp>
 #include <nearfield/knn.hpp>
 #include <nearfield/quantize.hpp>
 
 #include "bench/native/cpu/descriptors.hpp"
+#include "bench/native/cpu/lsq/coders.hpp"
+#include "bench/native/cpu/lsq/recall.hpp"
 #include "bench/native/cpu/program.hpp"
 #include "cli/json.hpp"
-#include "code/quantizer_state.hpp"
 
 namespace nearfield::bench {
 namespace {
@@ -30,24 +30,20 @@ namespace {
 using cli::JsonArray;
 using cli::JsonObject;
 
-constexpr std::int64_t kMostFound = 100;
+constexpr std::array<std::int64_t, 7> kFirst{1, 2, 5, 10, 20, 50, 100};
 
 struct LsqSettings : CpuSettings {
   std::string sift;
+  std::string sift_10m;
+  std::string keep;
 
   int iterations() const { return size == "tiny" ? 2 : size == "quick" ? 10 : 25; }
   std::int64_t timed_vectors() const { return size == "tiny" ? 200 : 10'000; }
   std::int64_t timed_alone() const { return size == "tiny" ? 20 : 200; }
-};
-
-// Of so many bits a vector: those of lsq are one codebook fewer, and a byte of their norm.
-struct Coder {
-  std::string series;
-  QuantizerKind kind;
-  int bits;
-  int rounds = 0;
-
-  int codebooks() const { return bits / 8 - (kind == QuantizerKind::lsq ? 1 : 0); }
+  // Least squares of 15 codebooks take seconds an iteration, whatever the vectors.
+  std::vector<int> bits_of_errors() const {
+    return size == "tiny" ? std::vector{64} : std::vector{64, 128};
+  }
 };
 
 std::vector<Coder> coders(int bits) {
@@ -57,59 +53,24 @@ std::vector<Coder> coders(int bits) {
           {"LSQ-32", QuantizerKind::lsq, bits, 32}};
 }
 
-// The same codebooks, with other rounds of local search for a vector.
-Quantizer with_rounds(const Quantizer& trained, int rounds) {
-  const Quantizer::State& from = trained.state();
-  auto state = std::make_shared<Quantizer::State>();
-  state->options = from.options;
-  state->options.rounds = rounds;
-  state->seed = from.seed;
-  state->errors = from.errors;
-  state->coding = from.coding;
-  state->rotation = from.rotation;
-  return make_quantizer(std::move(state));
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// A folder of its own, for indexes that are searched once.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "measure_lsq.XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder: " + pattern);
-    folder_ = pattern;
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
- private:
-  std::filesystem::path folder_;
-};
-
 class LsqMeasuring {
  public:
   explicit LsqMeasuring(const LsqSettings& settings)
-      : settings_(settings),
-        learn_(rows_of("learn", 600, 3)),
-        base_(rows_of("base", 4'000, 1)),
-        queries_(rows_of("queries", 200, 2)) {}
+      : settings_(settings), folder_(settings.keep) {}
 
   // Table 1 and figure 1: how often the nearest is among the first N by codes.
-  void recalls() {
-    const Neighbors truth = knn(queries_, base_, {.k = kMostFound});
-    for (const int bits : {64, 128}) {
+  void recalls(const std::string& figure, const std::string& set, const std::vector<int>& sizes) {
+    const Descriptors& descriptors = descriptors_of(set);
+    const CodedSet coded(descriptors, folder_, settings_.iterations(), figure);
+    const Neighbors truth = knn(descriptors.queries, descriptors.base, {.k = kMostFound});
+    for (const int bits : sizes) {
+      std::map<std::int64_t, std::vector<bool>> before;  // by n, of the coder before
       for (const Coder& coder : coders(bits)) {
-        const Neighbors found = search(coder);
-        for (const std::int64_t n : {1, 2, 5, 10, 20, 50, 100}) {
-          print_recall(fmt::format("{} bits", bits), coder.series, n, hits(found, truth, n));
+        const Neighbors found = coded.nearest_by_codes(coder);
+        for (const std::int64_t n : kFirst) {
+          std::vector<bool> hits = hits_of(found, truth, n);
+          print_recall(figure, coder, n, hits, before[n]);
+          before[n] = std::move(hits);
         }
       }
     }
@@ -117,96 +78,124 @@ class LsqMeasuring {
 
   // Table 2: encoding, of many vectors together and of each alone.
   void times() {
+    const Descriptors& descriptors = descriptors_of("sift-1m");
+    const CodedSet coded(descriptors, folder_, settings_.iterations(), "2");
+    const auto first = [&](std::int64_t count) {
+      return descriptors.base.view().slice(0, std::min(count, descriptors.base.rows()));
+    };
+    const MatrixView many = first(settings_.timed_vectors());
     for (const int bits : {64, 128}) {
       for (const Coder& coder : coders(bits)) {
-        const Quantizer quantizer = quantizer_of(coder, "2");
-        const auto first = [&](std::int64_t count) {
-          return base_.view().slice(0, std::min(count, base_.rows()));
-        };
-        const MatrixView many = first(settings_.timed_vectors());
-        const MatrixView some = first(10 * settings_.timed_alone());
-        const MatrixView few = first(settings_.timed_alone());
+        const Quantizer quantizer = coded.quantizer(coder);
         const Matrix codes = quantizer.encode(many);
-        time_encoding(coder, coder.series, many.rows(), [&] { quantizer.encode(many); });
+        time_encoding(coder, "", many, [&] { quantizer.encode(many); });
         if (coder.kind != QuantizerKind::lsq) continue;
-        time_encoding(coder, coder.series + ", one core", some.rows(),
-                      [&] { quantizer.encode(some, {.threads = 1}); });
-        time_encoding(coder, coder.series + ", one core, one by one", few.rows(), [&] {
+        const MatrixView some = first(10 * settings_.timed_alone());
+        time_encoding(coder, ", one core", some, [&] { quantizer.encode(some, {.threads = 1}); });
+        const MatrixView few = first(settings_.timed_alone());
+        time_encoding(coder, ", one core, one by one", few, [&] {
           for (std::int64_t row = 0; row < few.rows(); ++row) {
-            const Matrix alone = quantizer.encode(few.slice(row, 1), {.threads = 1});
-            if (!std::equal(alone.row(0), alone.row(0) + quantizer.code_bytes(), codes.row(row))) {
-              throw std::runtime_error(fmt::format("vector {} has two codes", row));
-            }
+            check_same(quantizer.encode(few.slice(row, 1), {.threads = 1}), codes, row);
           }
         });
+        if (settings_.device == "cpu") continue;
+        const Context there{.device = settings_.device};
+        check_same(quantizer.encode(many, there), codes, 0);
+        time_encoding(coder, ", on the device", many, [&] { quantizer.encode(many, there); });
+      }
+    }
+  }
+
+  // Mean squared errors: of what is learned from, by iterations; of the base, by rounds.
+  void errors() {
+    const Descriptors& descriptors = descriptors_of("sift-1m");
+    const CodedSet coded(descriptors, folder_, settings_.iterations(), "errors");
+    const MatrixView some = descriptors.base.view().slice(
+        0, std::min(settings_.timed_vectors(), descriptors.base.rows()));
+    for (const int bits : settings_.bits_of_errors()) {
+      const std::string training = fmt::format("training, {} bits", bits);
+      for (const Coder& coder :
+           {Coder{"OPQ", QuantizerKind::opq, bits},
+            Coder{"LSQ", QuantizerKind::lsq, bits, 0, Relaxation::none},
+            Coder{"LSQ++, noise on codebooks", QuantizerKind::lsq, bits, 0, Relaxation::codebooks},
+            Coder{"LSQ++, noise on rows", QuantizerKind::lsq, bits, 0, Relaxation::rows}}) {
+        const Quantizer trained = coded.quantizer(coder);
+        int iteration = 0;
+        for (const double error : trained.errors()) {
+          print_error(training, coder.series, ++iteration, error);
+        }
+      }
+      const std::string encoding = fmt::format("encoding, {} bits", bits);
+      for (const int rounds : {1, 2, 4, 8, 16, 32}) {
+        for (const Coder& coder :
+             {Coder{"PQ", QuantizerKind::pq, bits}, Coder{"OPQ", QuantizerKind::opq, bits},
+              Coder{"LSQ", QuantizerKind::lsq, bits, rounds}}) {
+          print_error(encoding, coder.series, rounds, mean_error(coded.quantizer(coder), some));
+        }
       }
     }
   }
 
  private:
-  Matrix rows_of(const std::string& part, std::int64_t made_up, std::uint64_t seed) const {
-    if (settings_.sift.empty()) return made_up_descriptors(made_up, seed);
-    return read_all(*open_rows(settings_.sift + "/" + part + ".u8bin"));
+  // Read once.
+  const Descriptors& descriptors_of(const std::string& set) {
+    const auto [at, is_new] = sets_.try_emplace(set);
+    if (!is_new) return at->second;
+    const std::string& folder = set == "sift-1m" ? settings_.sift : settings_.sift_10m;
+    const auto rows = [&](const char* part, std::int64_t made_up, std::uint64_t seed) {
+      return folder.empty() ? made_up_descriptors(made_up, seed)
+                            : read_all(*open_rows(fmt::format("{}/{}.u8bin", folder, part)));
+    };
+    // Those that are made up are the same, and their quantizers too.
+    at->second = {folder.empty() ? "made-up" : set, rows("learn", 600, 3), rows("base", 4'000, 1),
+                  rows("queries", 200, 2)};
+    return at->second;
   }
 
-  Quantizer quantizer_of(const Coder& coder, const std::string& figure) {
-    const auto key = std::pair(coder.kind, coder.bits);
-    auto found = trained_.find(key);
-    if (found == trained_.end()) {
-      QuantizerOptions options;
-      options.kind = coder.kind;
-      options.codebooks = coder.codebooks();
-      options.iterations = settings_.iterations();
-      const auto start = std::chrono::steady_clock::now();
-      found = trained_.emplace(key, Quantizer::train(learn_, options)).first;
-      print_note(figure, fmt::format("{} of {} codebooks: trained on {} vectors in {:.1f} s, mean "
-                                     "squared error {:.0f}",
-                                     to_string(coder.kind), coder.codebooks(), learn_.rows(),
-                                     seconds_since(start), found->second.errors().back()));
-    }
-    return coder.rounds > 0 ? with_rounds(found->second, coder.rounds) : found->second;
+  static double mean_error(const Quantizer& quantizer, MatrixView rows) {
+    const auto errors = quantizer.squared_errors(rows, quantizer.encode(rows));
+    return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
   }
 
-  Neighbors search(const Coder& coder) {
-    const std::string path = folder_.path("codes.nf");
-    encode_index(quantizer_of(coder, "1"), MatrixRows(base_), path,
-                 {.byte_norms = coder.kind == QuantizerKind::lsq});
-    const Neighbors found = Index::open(path).search(queries_, {.k = kMostFound});
-    std::filesystem::remove(path);
-    return found;
-  }
-
-  // Queries of which the nearest, or one as near, is among the first n.
-  static std::int64_t hits(const Neighbors& found, const Neighbors& truth, std::int64_t n) {
-    std::int64_t count = 0;
-    for (std::int64_t query = 0; query < found.queries; ++query) {
-      const auto first = found.ids_of(query).first(static_cast<std::size_t>(n));
-      const auto keys = truth.keys_of(query);
-      const auto ids = truth.ids_of(query);
-      bool hit = false;
-      for (std::size_t i = 0; i < keys.size() && keys[i] == keys[0] && !hit; ++i) {
-        hit = std::ranges::find(first, ids[i]) != first.end();
+  // Codes of rows from `first` on, by two ways.
+  static void check_same(const Matrix& codes, const Matrix& expected, std::int64_t first) {
+    for (std::int64_t row = 0; row < codes.rows(); ++row) {
+      if (!std::equal(codes.row(row), codes.row(row) + codes.cols(), expected.row(first + row))) {
+        throw std::runtime_error(fmt::format("vector {} has two codes", first + row));
       }
-      count += hit ? 1 : 0;
     }
-    return count;
   }
 
-  void print_recall(const std::string& data, const std::string& series, std::int64_t n,
-                    std::int64_t correct) const {
+  // before: the hits of the coder before, empty for the first.
+  static void print_recall(const std::string& figure, const Coder& coder, std::int64_t n,
+                           const std::vector<bool>& hits, const std::vector<bool>& before) {
+    const std::int64_t correct = std::ranges::count(hits, true);
+    JsonObject line;
+    line.add("figure", figure)
+        .add("data", fmt::format("{} bits", coder.bits))
+        .add("series", coder.series)
+        .add("ratio", n)
+        .add("correct", correct)
+        .add("wrong", std::ssize(hits) - correct)
+        .add("none", 0)
+        .add("tied", 0);
+    if (!before.empty()) {
+      line.add("gained", hits_beyond(hits, before)).add("lost", hits_beyond(before, hits));
+    }
+    print(line);
+  }
+
+  static void print_error(const std::string& data, const std::string& series, int x, double error) {
     print(JsonObject()
-              .add("figure", "1")
+              .add("figure", "errors")
               .add("data", data)
               .add("series", series)
-              .add("ratio", n)
-              .add("correct", correct)
-              .add("wrong", queries_.rows() - correct)
-              .add("none", 0)
-              .add("tied", 0));
+              .add("x", x)
+              .add("error", error));
   }
 
   template <class Encode>
-  void time_encoding(const Coder& coder, const std::string& series, std::int64_t vectors,
+  void time_encoding(const Coder& coder, const std::string& how, MatrixView vectors,
                      const Encode& encode) const {
     JsonArray rounds;
     for (int round = 0; round < settings_.rounds; ++round) {
@@ -216,21 +205,18 @@ class LsqMeasuring {
     }
     print(JsonObject()
               .add("figure", "2")
-              .add("series", series)
+              .add("series", coder.series + how)
               .add("timed", "call")
               .add("checked", true)
-              .add("n", vectors)
-              .add("d", base_.cols())
+              .add("n", vectors.rows())
+              .add("d", vectors.cols())
               .add("codebooks", coder.codebooks())
               .add("rounds", rounds));
   }
 
   LsqSettings settings_;
-  ScratchFolder folder_;
-  Matrix learn_;
-  Matrix base_;
-  Matrix queries_;
-  std::map<std::pair<QuantizerKind, int>, Quantizer> trained_;
+  WorkFolder folder_;
+  std::map<std::string, Descriptors> sets_;
 };
 
 int measure(int argc, char** argv) {
@@ -238,11 +224,22 @@ int measure(int argc, char** argv) {
   const auto figures = [&](const CpuSettings& common) -> CpuFigures {
     static_cast<CpuSettings&>(settings) = common;
     const auto measuring = std::make_shared<LsqMeasuring>(settings);
-    return {{"1", [=] { measuring->recalls(); }}, {"2", [=] { measuring->times(); }}};
+    return {{"1",
+             [=] {
+               measuring->recalls("1", "sift-1m", {64, 128});
+             }},
+            {"2", [=] { measuring->times(); }},
+            {"errors", [=] { measuring->errors(); }},
+            {"large-64", [=] { measuring->recalls("large-64", "sift-10m", {64}); }},
+            {"large-128", [=] { measuring->recalls("large-128", "sift-10m", {128}); }}};
   };
-  return measure_on_cpu("measure_lsq", argc, argv, figures, [&](CLI::App& app) {
+  const auto add_options = [&](CLI::App& app) {
     app.add_option("--sift", settings.sift, "Folder of the set sift-1m");
-  });
+    app.add_option("--sift-10m", settings.sift_10m, "Folder of the set sift-10m");
+    app.add_option("--keep", settings.keep,
+                   "Keep quantizers and codes in this folder, and go on with what is there");
+  };
+  return measure_on_cpu("measure_lsq", argc, argv, figures, add_options, DeviceToo::yes);
 }
 
 }  // namespace
