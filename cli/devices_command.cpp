@@ -41,7 +41,8 @@ std::string json_of(const DeviceList& list) {
                     .add("name", device.name)
                     .add("driver", device.driver)
                     .add("memory", device.memory)
-                    .add("units", device.units));
+                    .add("units", device.units)
+                    .add("is_cpu", device.is_cpu));
   }
   JsonArray missing;
   for (const MissingDevice& one : list.missing) {

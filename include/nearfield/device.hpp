@@ -17,6 +17,7 @@ struct DeviceInfo {
   std::string driver;       // with its version; of the CPU its best ISA: "avx2"
   std::int64_t memory = 0;  // bytes
   int units = 0;            // multiprocessors, or what comes closest; cores of a CPU
+  bool is_cpu = false;      // OpenCL drives CPUs, too: what runs there is not faster for it
 };
 
 // A kind of device of which there is none, and why.

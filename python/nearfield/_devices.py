@@ -15,6 +15,7 @@ class DeviceInfo(NamedTuple):
     driver: str  # with its version; of the CPU its best instruction set
     memory: int  # bytes
     units: int  # multiprocessors, or what comes closest; cores of the CPU
+    is_cpu: bool  # OpenCL drives CPUs, too
 
 
 class MissingDevice(NamedTuple):

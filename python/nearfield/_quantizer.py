@@ -48,13 +48,13 @@ class Quantizer:
         codebooks: int = 8,
         bits: int = 8,
         iterations: int = 25,
-        beam: int = 8,
-        rounds: int = 16,
-        train_rounds: int = 8,
-        perturbed: int = 4,
-        sweeps: int = 4,
-        random_order: bool = False,
-        relaxation: str = "codebooks",
+        beam: int | None = None,
+        rounds: int | None = None,
+        train_rounds: int | None = None,
+        perturbed: int | None = None,
+        sweeps: int | None = None,
+        random_order: bool | None = None,
+        relaxation: str | None = None,
         seed: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
         copy: bool = True,
@@ -71,9 +71,10 @@ class Quantizer:
         kind: "pq", "opq", "rq" or "lsq".
         codebooks, bits: a vector takes codebooks * bits / 8 bytes, rounded up; bits is 4 or 8.
         iterations: of training.
-        beam: of "rq": sums that are kept from codebook to codebook.
-        rounds, train_rounds, perturbed, sweeps, random_order: of the local search of "lsq".
-        relaxation: of "lsq": noise on "codebooks", on "rows", or "none".
+        beam: of "rq": sums that are kept from codebook to codebook; 8.
+        rounds, train_rounds, perturbed, sweeps, random_order: of the local search of "lsq"; 16, 8,
+            4, 4 and False.
+        relaxation: of "lsq": noise on "codebooks", on "rows", or "none"; "codebooks".
         checkpoint: of "lsq": a file that is written after each iteration, and gone on from if it
             is there.
 
@@ -84,14 +85,17 @@ class Quantizer:
             "codebooks": integer("codebooks", codebooks, MOST_INT32),
             "bits": integer("bits", bits, MOST_INT32),
             "iterations": integer("iterations", iterations, MOST_INT32),
-            "beam": integer("beam", beam, MOST_INT32),
-            "rounds": integer("rounds", rounds, MOST_INT32),
-            "train_rounds": integer("train_rounds", train_rounds, MOST_INT32),
-            "perturbed": integer("perturbed", perturbed, MOST_INT32),
-            "sweeps": integer("sweeps", sweeps, MOST_INT32),
-            "random_order": flag("random_order", random_order),
-            "relaxation": text("relaxation", relaxation),
         }
+        of_rq = {"beam": beam}
+        of_lsq = {
+            "rounds": rounds,
+            "train_rounds": train_rounds,
+            "perturbed": perturbed,
+            "sweeps": sweeps,
+            "random_order": random_order,
+            "relaxation": relaxation,
+        }
+        options |= _of_kind(kind, "rq", of_rq) | _of_kind(kind, "lsq", of_lsq)
         number = integer("seed", seed)
         if number < 0:
             raise InvalidArgumentError(f"seed is {number}, expected at least 0")
@@ -239,3 +243,20 @@ class Quantizer:
             f"<nearfield.Quantizer {options['kind']}: {options['codebooks']} codebooks of "
             f"{options['bits']} bits, dim={self.dim}>"
         )
+
+
+def _of_kind(kind: str, owner: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Those that are given, which a quantizer of another kind would ignore."""
+    given: dict[str, Any] = {}
+    for name, value in options.items():
+        if value is None:
+            continue
+        if kind != owner:
+            raise InvalidArgumentError(f'{name} belongs to "{owner}", and kind is "{kind}"')
+        if name == "random_order":
+            given[name] = flag(name, value)
+        elif name == "relaxation":
+            given[name] = text(name, value)
+        else:
+            given[name] = integer(name, value, MOST_INT32)
+    return given

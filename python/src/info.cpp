@@ -61,8 +61,8 @@ nb::tuple list_devices() {
   }();
   nb::list found;
   for (const DeviceInfo& device : list.devices) {
-    found.append(
-        nb::make_tuple(device.id, device.name, device.driver, device.memory, device.units));
+    found.append(nb::make_tuple(device.id, device.name, device.driver, device.memory, device.units,
+                                device.is_cpu));
   }
   nb::list missing;
   for (const MissingDevice& one : list.missing) {

@@ -19,20 +19,25 @@
 namespace nearfield::python {
 namespace {
 
+// Those that are left out have their defaults.
 QuantizerOptions options_of(const nb::dict& given) {
-  const auto number = [&](const char* name) { return nb::cast<int>(given[name]); };
+  const auto take = [&]<class T>(const char* name, T& option) {
+    if (given.contains(name)) option = nb::cast<T>(given[name]);
+  };
   QuantizerOptions options;
   options.kind = parse_quantizer_kind(nb::cast<std::string>(given["kind"]));
-  options.codebooks = number("codebooks");
-  options.bits = number("bits");
-  options.iterations = number("iterations");
-  options.beam = number("beam");
-  options.rounds = number("rounds");
-  options.train_rounds = number("train_rounds");
-  options.perturbed = number("perturbed");
-  options.sweeps = number("sweeps");
-  options.random_order = nb::cast<bool>(given["random_order"]);
-  options.relaxation = parse_relaxation(nb::cast<std::string>(given["relaxation"]));
+  take("codebooks", options.codebooks);
+  take("bits", options.bits);
+  take("iterations", options.iterations);
+  take("beam", options.beam);
+  take("rounds", options.rounds);
+  take("train_rounds", options.train_rounds);
+  take("perturbed", options.perturbed);
+  take("sweeps", options.sweeps);
+  take("random_order", options.random_order);
+  std::string relaxation(to_string(options.relaxation));
+  take("relaxation", relaxation);
+  options.relaxation = parse_relaxation(relaxation);
   return options;
 }
 

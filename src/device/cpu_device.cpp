@@ -40,7 +40,8 @@ DeviceInfo cpu_device() {
           .name = model_name(),
           .driver = std::string(to_string(available_isas().back())),
           .memory = physical_memory(),
-          .units = usable_cores()};
+          .units = usable_cores(),
+          .is_cpu = true};
 }
 
 }  // namespace nearfield

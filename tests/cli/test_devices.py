@@ -148,6 +148,7 @@ class Devices(CommandLine):
         self.assertEqual(cpu["id"], "cpu")
         self.assertGreater(cpu["memory"], 0)
         self.assertGreaterEqual(cpu["units"], 1)
+        self.assertTrue(cpu["is_cpu"])
         text = self.run_well("devices").stdout
         for device in said["devices"]:
             self.assertRegex(text, rf"(?m)^{device['id']} .* \d+ (cores|units), [\d.]+ GiB, ")

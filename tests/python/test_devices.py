@@ -25,6 +25,7 @@ def test_devices_begin_with_the_cpu() -> None:
     assert (cpu.id, cpu.driver) == ("cpu", nf.isas()[-1])
     assert cpu.memory > 0
     assert cpu.units >= 1
+    assert cpu.is_cpu
 
 
 def test_each_kind_is_there_or_missing_with_a_reason() -> None:

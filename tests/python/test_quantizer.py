@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import nearfield as nf
 
 KINDS = ["pq", "opq", "rq", "lsq"]
-SMALL: dict[str, Any] = {"codebooks": 4, "bits": 4, "iterations": 3, "rounds": 4, "train_rounds": 2}
+SMALL: dict[str, Any] = {"codebooks": 4, "bits": 4, "iterations": 3}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_saved_and_opened(vectors: NDArray[np.float32], kind: str, tmp_path: Pat
 
 
 def test_codes_hang_on_values_alone(vectors: NDArray[np.float32]) -> None:
-    quantizer = nf.Quantizer.train(vectors, **SMALL)
+    quantizer = nf.Quantizer.train(vectors, rounds=4, train_rounds=2, **SMALL)
     codes = quantizer.encode(vectors, threads=1)
     np.testing.assert_array_equal(quantizer.encode(vectors[::-1].copy(), threads=3)[::-1], codes)
     np.testing.assert_array_equal(quantizer.encode(vectors[7:8]), codes[7:8])
@@ -122,6 +122,12 @@ def test_errors_name_what_is_wrong(vectors: NDArray[np.float32]) -> None:
         nf.Quantizer.train(vectors, bits=5)
     with pytest.raises(nf.InvalidArgumentError, match="seed is -1"):
         nf.Quantizer.train(vectors, seed=-1)
+    with pytest.raises(nf.InvalidArgumentError, match='rounds belongs to "lsq", and kind is "pq"'):
+        nf.Quantizer.train(vectors, kind="pq", rounds=4)
+    with pytest.raises(nf.InvalidArgumentError, match='beam belongs to "rq", and kind is "lsq"'):
+        nf.Quantizer.train(vectors, beam=4)
+    with pytest.raises(TypeError, match="sweeps must be an integer"):
+        nf.Quantizer.train(vectors, sweeps="4")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="train or"):
         nf.Quantizer()
     quantizer = nf.Quantizer.train(vectors, **SMALL)

@@ -1,42 +1,31 @@
 #include "bench/native/cpu/program.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
+#include <string>
 
 #include <fmt/format.h>
+#include <nearfield/device.hpp>
 #include <nearfield/isa.hpp>
-
-#include "core/tasks.hpp"
-#include "device/gpu/open.hpp"
 
 namespace nearfield::bench {
 namespace {
 
-void print_cpu() {
-  const std::int64_t memory = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
-  print(cli::JsonObject()
-            .add("device", "cpu")
-            .add("name", std::string(to_string(default_isa())))
-            .add("driver", "no device")
-            .add("is_cpu", true)
-            .add("units", usable_cores())
-            .add("memory", memory));
-}
-
-void print_device(const std::string& device) {
-  const gpu::Opened opened = gpu::open_device(device);
-  const gpu::Facts& facts = opened.device.facts();
-  print(cli::JsonObject()
-            .add("device", opened.id)
-            .add("name", facts.name)
-            .add("driver", facts.driver)
-            .add("is_cpu", facts.is_cpu)
-            .add("units", facts.units)
-            .add("memory", facts.memory));
+void print_device(const std::string& id) {
+  for (const DeviceInfo& device : devices().devices) {
+    if (device.id != id && !device.id.starts_with(id + ":")) continue;
+    return print(cli::JsonObject()
+                     .add("device", device.id)
+                     .add("name", id == "cpu" ? std::string(to_string(default_isa())) : device.name)
+                     .add("driver", id == "cpu" ? "no device" : device.driver)
+                     .add("is_cpu", device.is_cpu)
+                     .add("units", device.units)
+                     .add("memory", device.memory));
+  }
+  throw std::runtime_error(fmt::format("no device is named '{}': see nearfield devices", id));
 }
 
 }  // namespace
@@ -66,11 +55,7 @@ int measure_on_cpu(const std::string& program, int argc, char** argv,
   if (add_options) add_options(app);
   CLI11_PARSE(app, argc, argv);
   try {
-    if (settings.device == "cpu") {
-      print_cpu();
-    } else {
-      print_device(settings.device);
-    }
+    print_device(settings.device);
     for (const auto& [number, measure] : figures(settings)) {
       if (asked.empty() || std::ranges::find(asked, number) != asked.end()) measure();
     }

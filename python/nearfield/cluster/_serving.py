@@ -105,19 +105,19 @@ def serve(
             _positive("max_results", max_results),
         ),
     )
-    if is_sharded:
-        deploy(index, name, replicas=replicas, threads=threads, cache=folder)
-    elif replicas != 1:
+    if not is_sharded and replicas != 1:
         raise nf.InvalidArgumentError(
             f"replicas is {replicas}, and {index} is a file, which one process searches: give it "
             "threads, or build a sharded index"
         )
-    elif folder is not None:
+    if not is_sharded and folder is not None:
         raise nf.InvalidArgumentError(
             f"cache is {folder}, and {index} is a file, which is mapped where it lies: leave it out"
         )
     ray_serve.start(http_options={"host": host, "port": port}, proxy_location="HeadOnly")
     _check_running(host, port)
+    if is_sharded:
+        deploy(index, name, replicas=replicas, threads=threads, cache=folder)
     deployment = ray_serve.deployment(Service).options(
         name=name,
         max_ongoing_requests=ONGOING,

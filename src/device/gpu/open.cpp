@@ -154,7 +154,7 @@ DeviceList devices() {
       int index = 0;
       for (const gpu::Facts& facts : gpu::Registry::instance().list(kind)) {
         found.devices.push_back({fmt::format("{}:{}", kind, index++), facts.name, facts.driver,
-                                 facts.memory, facts.units});
+                                 facts.memory, facts.units, facts.is_cpu});
       }
     } catch (const Error& error) {
       found.missing.push_back({std::string(kind), error.what()});

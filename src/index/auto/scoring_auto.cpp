@@ -100,16 +100,13 @@ class PartsByWay {
   std::vector<AskedPart> own_;
 };
 
-// Of the k nearest that were found, the part of those asked for that is expected to be among them:
-// true ones are not farther, and so not found with a smaller chance.
+// Of the k nearest of a query, the part that is expected to be among those found.
 double expected_of_query(const Neighbors& found, std::int64_t query, std::int64_t cols,
                          const EwhDivision& division) {
   const auto count = static_cast<std::size_t>(found.counts[static_cast<std::size_t>(query)]);
-  double expected = 0;
-  for (const double key : found.keys_of(query).first(count)) {
-    expected += division.chance(cols, static_cast<std::int64_t>(key));
-  }
-  return found.k > 0 ? expected / static_cast<double>(found.k) : 1;
+  if (found.k == 0) return 1;
+  return division.expected_found(cols, found.keys_of(query).first(count)) /
+         static_cast<double>(found.k);
 }
 
 class AutoToWrite final : public FamilyTensors {

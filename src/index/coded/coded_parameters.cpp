@@ -88,6 +88,17 @@ void take_coded_parameter(const FamilyParameter& given, CodedParameters& paramet
   }
 }
 
+// What one kind alone reads would be ignored by the others.
+void check_kind_parameters(std::span<const FamilyParameter> given, QuantizerKind kind) {
+  for (const FamilyParameter& one : given) {
+    if (one.name != "rounds" && one.name != "beam") continue;
+    const QuantizerKind owner = one.name == "rounds" ? QuantizerKind::lsq : QuantizerKind::rq;
+    if (kind == owner) continue;
+    fail(ErrorCode::invalid_argument, "'{}' belongs to {}, and kind is {}", one.name,
+         to_string(owner), to_string(kind));
+  }
+}
+
 void take_no_vectors(std::span<const FamilyParameter> given, CodedParameters& parameters) {
   const bool reranks = std::ranges::count(given, "rerank", &FamilyParameter::name) > 0;
   if (reranks && parameters.rerank > 0) {
@@ -109,6 +120,7 @@ CodedParameters parse_coded(const IndexSpec& spec) {
   quantizer.codebooks = static_cast<int>(std::min<std::int64_t>(kUsualCodebooks, spec.cols));
   const std::vector<FamilyParameter> given = family_parameters(spec.family);
   for (const FamilyParameter& one : given) take_coded_parameter(one, parameters);
+  check_kind_parameters(given, quantizer.kind);
   if (!parameters.vectors) take_no_vectors(given, parameters);
   check_options(quantizer, spec.cols);
   if (parameters.train < parameters.codewords()) {

@@ -24,6 +24,12 @@ double EwhDivision::chance(std::int64_t cols, std::int64_t differing) const {
   return expected / static_cast<double>(scanned_rows + scored_rows);
 }
 
+double EwhDivision::expected_found(std::int64_t cols, std::span<const double> keys) const {
+  double expected = 0;
+  for (const double key : keys) expected += chance(cols, static_cast<std::int64_t>(key));
+  return expected;
+}
+
 double EwhDivision::cost() const {
   double cost = 0;
   for (const AskedEwhRun& asked : runs) cost += asked.rows.run->cost(asked.rows.rows);

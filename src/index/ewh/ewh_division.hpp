@@ -27,6 +27,9 @@ struct EwhDivision {
   // The chance that a row is found which differs from a query in so many of its bits: those of a
   // scan are found for certain.
   double chance(std::int64_t cols, std::int64_t differing) const;
+  // Of the nearest rows of a query, how many are expected to be among those found, which have these
+  // keys: true ones are not farther, and so not found with a smaller chance.
+  double expected_found(std::int64_t cols, std::span<const double> keys) const;
   // What scoring a query is estimated to take of a thread, in nanoseconds.
   double cost() const;
 

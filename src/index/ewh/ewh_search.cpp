@@ -63,17 +63,14 @@ class EwhNearest : public NearestQuestion {
     NearestGoal goal_;
   };
 
-  // Of rows as far as those that were found. The true ones are not farther, and so not found with a
-  // smaller chance. What is missing counts as not found.
+  // What is missing counts as not found.
   double expected_recall(const Neighbors& found, const EwhDivision& division) const {
     const std::int64_t wanted =
         std::min(k(), division.scored_rows + division.scanned_rows) * found.queries;
     double expected = 0;
     for (std::int64_t query = 0; query < found.queries; ++query) {
       const auto count = static_cast<std::size_t>(found.counts[static_cast<std::size_t>(query)]);
-      for (const double key : found.keys_of(query).first(count)) {
-        expected += division.chance(cols_, static_cast<std::int64_t>(key));
-      }
+      expected += division.expected_found(cols_, found.keys_of(query).first(count));
     }
     return wanted > 0 ? expected / static_cast<double>(wanted) : 1;
   }

@@ -123,7 +123,8 @@ std::vector<CodedCase> coded_cases() {
 constexpr std::int64_t kRows = 1'500;
 
 std::string family_of(const CodedCase& one, const std::string& more) {
-  return "coded,iterations=3,rounds=2,train=1500," + one.parameters + more;
+  const bool searches = one.options.kind == QuantizerKind::lsq;
+  return "coded,iterations=3,train=1500," + one.parameters + (searches ? ",rounds=2" : "") + more;
 }
 
 TEST(Coded, FindsTheNearestByTheirCodes) {
@@ -363,6 +364,8 @@ TEST(Coded, SaysWhatItDoesNotTake) {
   const auto wrong = [&](const std::string& family, std::initializer_list<std::string_view> words) {
     expect_error(make(family), ErrorCode::invalid_argument, words);
   };
+  wrong("coded,rounds=4", {"'rounds' belongs to lsq", "pq"});
+  wrong("coded,kind=lsq,beam=4", {"'beam' belongs to rq", "lsq"});
   expect_error(make("coded", DType::bits, Metric::hamming), ErrorCode::invalid_argument,
                {"floats and bytes", "bits", "use mih"});
   expect_error(make("coded", DType::f32, Metric::l1), ErrorCode::invalid_argument, {"l1", "flat"});
