@@ -237,8 +237,13 @@ class Stub:
 
     def __init__(self, seconds: float, epoch: int) -> None:
         self._seconds, self._epoch = seconds, epoch
+        self._begun: list[float] = []
+
+    def calls(self) -> int:
+        return len(self._begun)
 
     def search(self, asked: tuple[int, str], queries: Any, k: int, options: dict[str, Any]) -> Any:
+        self._begun.append(time.monotonic())
         time.sleep(self._seconds)
         wrong = np.zeros((len(queries), k))
         ids = np.zeros((len(queries), k), np.int64)
