@@ -8,6 +8,7 @@
 #include "core/checked.hpp"
 #include "core/decode.hpp"
 #include "core/fail.hpp"
+#include "core/tasks.hpp"
 #include "index/part.hpp"
 
 namespace nearfield {
@@ -27,6 +28,21 @@ Matrix with_finite_rows(MatrixView rows) {
     std::memset(copy.row(row), 0, bytes);
   }
   return copy;
+}
+
+// An index has counted so many bytes, and keeps its limit to itself: without one, local search
+// would take four times its scratch.
+Context within_counted(const Context& context, std::int64_t bytes) {
+  Context own = context;
+  own.memory_limit = bytes;
+  return own;
+}
+
+Matrix encoded_within(const Quantizer& quantizer, MatrixView rows, const Context& context) {
+  const std::int64_t bytes = rows.rows() * quantizer.code_bytes() +
+                             encoding_bytes(quantizer.options(), rows.rows(), rows.cols(),
+                                            resolve_threads(context.threads));
+  return quantizer.encode(rows, within_counted(context, bytes));
 }
 
 // Rows of an index have numbers of their own: those of a piece of them say nothing.
@@ -159,13 +175,15 @@ SharedCodedTrained train_coded(std::span<const PartView> parts, MatrixView behin
   if (runs.empty()) return nullptr;
   const Matrix sample = training_sample(runs, parameters.train);
   if (sample.rows() < parameters.codewords()) return nullptr;
-  Context seeded = context;
+  Context seeded =
+      within_counted(context, training_bytes(parameters.quantizer, sample.rows(), sample.cols(),
+                                             resolve_threads(context.threads)));
   seeded.seed = parameters.seed;
   return saying_what_is_too_large([&] {
     Quantizer quantizer = Quantizer::train(sample, parameters.quantizer, seeded);
     std::vector<float> levels;
     if (parameters.norms != CodedNorms::none) {
-      const Matrix codes = quantizer.encode(sample, context);
+      const Matrix codes = encoded_within(quantizer, sample, context);
       const std::vector<float> norms = norms_of_codes(quantizer, codes, context);
       const auto [least, most] = std::ranges::minmax(norms);
       levels = norm_levels_between(least, most, parameters.norms);
@@ -193,7 +211,7 @@ void CodeBlocks::encode(MatrixView rows, std::int64_t at, const CodedTrained& tr
   const Matrix finite = with_finite_rows(rows);
   const Quantizer& quantizer = trained.quantizer;
   const Matrix codes = saying_what_is_too_large(
-      [&] { return quantizer.encode(finite.rows() > 0 ? finite.view() : rows, context); });
+      [&] { return encoded_within(quantizer, finite.rows() > 0 ? finite.view() : rows, context); });
   std::vector<float> norms;
   if (kept_norms_ != CodedNorms::none) norms = norms_of_codes(quantizer, codes, context);
   for (std::int64_t i = 0; i < rows.rows() && !norms.empty() && finite.rows() > 0; ++i) {

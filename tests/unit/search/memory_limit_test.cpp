@@ -387,6 +387,28 @@ TEST(MemoryLimit, IsKeptByAnIndex) {
   EXPECT_GT(refused, 50);
 }
 
+// Its scratch for 16,384 vectors, 21 MB, is a quarter of that in what an index counts.
+TEST(MemoryLimit, IsKeptByLocalSearchForAnIndex) {
+  const Matrix vectors = data::make_matrix({data::Kind::uniform, DType::u8, 20'000, 64, 1});
+  knn(vectors.view().slice(0, 100), vectors, {}, {.threads = 2});
+  int done = 0;
+  int refused = 0;
+  for (std::int64_t limit = 1'000'000; limit <= 41'000'000; limit += 2'000'000) {
+    LimitedIndex limited(
+        {.family = "coded,kind=lsq,codebooks=2,iterations=1,rounds=1,train=3000,rerank=0",
+         .dtype = DType::u8,
+         .cols = vectors.cols(),
+         .metric = Metric::euclidean},
+        limit);
+    limited.expect_kept("add",
+                        [&](const Context& context) { limited.index.add(vectors, context); });
+    done += limited.done;
+    refused += limited.refused;
+  }
+  EXPECT_GT(done, 0);
+  EXPECT_GT(refused, 0);
+}
+
 TEST(MemoryLimit, IsKeptByDedup) {
   int done = 0;
   int refused = 0;
