@@ -167,6 +167,17 @@ TEST(DeviceFunctor, AnswersAsTheIndexChanges) {
   }
 }
 
+TEST(DeviceFunctor, AnswersWhereAllWereRemoved) {
+  if (!compiles_there()) GTEST_SKIP() << "the device has no compiler";
+  PolygonIndex index(PolygonDistance(), {.pool = 0});
+  index.add(some_polygons(3, 11));
+  const std::vector<std::int64_t> ids{0, 1, 2};
+  index.index().remove(ids);
+  const std::vector<Polygon> queries = some_polygons(2, 12);
+  const Neighbors found = index.search(queries, {.k = 1}, on_functor_device());
+  EXPECT_EQ(found.ids, (std::vector<std::int64_t>{kNoId, kNoId}));
+}
+
 TEST(DeviceFunctor, WhatItLeavesToTheCpuTheCpuComputes) {
   if (!compiles_there()) GTEST_SKIP() << "the device has no compiler";
   PolygonDistance metric;

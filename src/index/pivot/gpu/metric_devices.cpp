@@ -57,7 +57,7 @@ struct ComparedMetric {};
 // Once for the objects that are there, and for each search that streams them.
 void compare_callers_metric(const DeviceListers& on, gpu::Queue& queue) {
   const MetricState& state = on.task.state;
-  state.copies->of<ComparedMetric>(&on.device, [&] {
+  state.copies->of<ComparedMetric>(&on.device, [&]() -> std::shared_ptr<const ComparedMetric> {
     ObjectList some(*state.metric);
     std::vector<std::int64_t> ids;
     // They are there twice, as queries too, beside what a lister takes later.
@@ -65,6 +65,7 @@ void compare_callers_metric(const DeviceListers& on, gpu::Queue& queue) {
       some.append(state.objects.view(row));
       ids.push_back(state.ids.ids()[static_cast<std::size_t>(row)]);
     }
+    if (ids.empty()) return nullptr;  // all were removed
     compare_on_device(*state.metric, some, ids, on.device, queue);
     return std::make_shared<const ComparedMetric>();
   });
