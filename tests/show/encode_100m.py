@@ -6,10 +6,10 @@ Needs numpy, and 150 bytes of disk a row in the folder for temporary files: 15 G
 at first. NEARFIELD names the command (build/release/nearfield). Rows of 128 bytes in clusters are
 drawn a million at a time. `nearfield encode` makes an index of them by PQ and is killed (-9) after
 a third of them; the same command goes on. Then a hundredth of the rows by LSQ with 16 rounds, not
-disturbed. Fails if a process had more than 256 MB of memory at any time, or 32 MB more for all rows
+disturbed. Fails if a process had more than 256 MB of memory at any time, or 4 MB more for all rows
 than for a hundredth of them (of LSQ: than for 262,144 of them); if what was done before the kill
-was done again; if a row of any block of 32,768 has other codes than encoded alone;
-or if the index does not answer.
+was done again; if a row of any block of 32,768 has other codes than encoded alone; or if the index
+does not answer. Memory is what is in use: malloc is told to give back what is freed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,18 @@ ROOT = Path(__file__).parents[2]
 NEARFIELD = os.environ.get("NEARFIELD", str(ROOT / "build/release/nearfield"))
 ROWS, DIM, CODEBOOKS = 100_000_000, 128, 8
 CHUNK, BLOCK, SCAN_ROWS = 1_000_000, 32_768, 64
-FEW_BLOCKS = 8  # of fewer, what malloc keeps has not come together yet
+# Memory grows up to one block and no further: of its rows those of a piece of 16,384 are floats at
+# a time (8 MB) and have scratch of local search (76 MB at 8 codebooks and two threads or more); the
+# block is there as bytes (4 MB) and, for norms, decoded (17 MB). More blocks, so that in one of
+# them all threads were at work at once.
+FEW_BLOCKS = 8
 LEARN, LEAST_ROWS = 100_000, 1_000_000
 BYTES_A_ROW = 150  # of the vectors, and of the codes twice
-MOST_BYTES, MORE_BYTES = 256_000_000, 32_000_000
+# Of LSQ 4 MB are 5 bytes for each row more: fewer than its codes, if somebody kept them.
+MOST_BYTES, MORE_BYTES = 256_000_000, 4_000_000
+# Else glibc raises, with every large piece that is freed, the size from which on pieces go back to
+# the system, up to 32 MB: from the second block on it keeps them, and peaks say what it kept.
+GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "131072"}
 
 # In a small process between: what starts a command counts its own memory for the command's.
 MEASURE = """
@@ -82,7 +90,7 @@ def run(*command: object) -> tuple[str, float, int]:
     """What it says, its seconds, and its most bytes of memory."""
     start = time.perf_counter()
     measured = [sys.executable, "-c", MEASURE, NEARFIELD, *map(str, command)]
-    done = subprocess.run(measured, capture_output=True, text=True)
+    done = subprocess.run(measured, capture_output=True, text=True, env=os.environ | GIVES_BACK)
     if done.returncode != 0:
         sys.exit(f"nearfield {command[0]} FAILED: {done.stderr}")
     said, peak = done.stderr.rstrip().rpartition("\n")[::2]
