@@ -1,7 +1,6 @@
 // What codes stand for: encoded again, and its distance from what was encoded.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
