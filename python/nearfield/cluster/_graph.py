@@ -65,6 +65,7 @@ def graph(
     parts = -(-source.rows // size)
     plan = {"operation": "graph", **about_file(rows), "k": integer("k", k)}
     plan |= {"metric": text("metric", metric), "block": size, "parts": parts}
+    plan |= {"dim": source.dim, "dtype": source.dtype}  # what the file is read as, by `bits`
     begin_job(store, plan)
     left = set(parts_left(store, parts))
     lines = lines_of(parts)
@@ -72,10 +73,11 @@ def graph(
     shared = (source, size, k, metric, limit, left)
     calls = [(store.url, number, lines[number]) for number in _lines_left(store, lines, left)]
     run_tasks(_join_line, shared, calls, progress=progress, take=_is_written)
-    merges = [
-        (store.url, part, [number for number, line in enumerate(lines) if part in line])
-        for part in sorted(left)
-    ]
+    through: dict[int, list[int]] = {part: [] for part in sorted(left)}
+    for number, line in enumerate(lines):
+        for part in left.intersection(line):
+            through[part].append(number)
+    merges = [(store.url, part, numbers) for part, numbers in through.items()]
     run_tasks(_merge_block, None, merges, progress=progress, take=_is_written)
     for listed in store.files(LINES):
         store.remove(listed.name)
