@@ -43,11 +43,13 @@ class ShardServer:
         self._checked: dict[str, Path] = {}
 
     def describe(self) -> dict[str, Any]:
+        with self._lock:  # another call may open one
+            epochs = sorted(epoch for epoch, _ in self._opened)
         return {
             "url": self._store.url,
             **self._deployed,
             "pid": os.getpid(),
-            "epochs": sorted(epoch for epoch, _ in self._opened),
+            "epochs": epochs,
         }
 
     def answer(self, question: bytes) -> bytes:
