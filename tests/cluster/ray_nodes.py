@@ -15,12 +15,15 @@ from typing import Any
 
 # A node whose process is gone refuses the connection, which counts as a failure at once: it is dead
 # after three, 1.5 s. One that is slow has 5 s for each answer: with less, nodes were taken for dead
-# while workers started on two busy cores.
-HEALTH = {
+# while workers started on two busy cores. By the heartbeat nobody is taken for dead: a call that an
+# actor's death has ended is sent again at the next one of the caller's process, after up to 1 s by
+# default, and at the one after it while Ray does not know of the death.
+SETTINGS = {
     "RAY_health_check_initial_delay_ms": "500",
     "RAY_health_check_period_ms": "500",
     "RAY_health_check_timeout_ms": "5000",
     "RAY_health_check_failure_threshold": "3",
+    "RAY_core_worker_internal_heartbeat_ms": "100",
 }
 STORE_BYTES = 100 << 20
 
@@ -42,7 +45,7 @@ class Nodes:
 
     def __init__(self, folder: Path, count: int) -> None:
         # Before Ray is imported, which reads them.
-        os.environ |= HEALTH | {"RAY_USAGE_STATS_ENABLED": "0"}
+        os.environ |= SETTINGS | {"RAY_USAGE_STATS_ENABLED": "0"}
         secure(folder)
         import ray
         from ray.cluster_utils import Cluster

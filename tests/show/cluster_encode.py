@@ -1,27 +1,32 @@
 """10,000,000 vectors encoded by tasks of Ray, with ten kills: the files are those of a run that
-nobody disturbed, byte for byte. About four minutes on two idle cores.
+nobody disturbed, byte for byte.
 
     unshare --net bash -c 'ip link set lo up; python tests/show/cluster_encode.py [ROWS]'
 
 As root: Ray listens on every interface, so that it gets a network that has the loopback alone.
 Needs nearfield with its extra `cluster`, and 150 bytes of disk a row in the folder for temporary
-files. Three nodes of one core, 100 parts. Killed (-9) at random times, each after some parts more,
-are the process that runs the job, four times, which is started again; a worker that encodes, four
-times; and a node with all that runs there, twice, for which another comes. Fails if the codes are
-not exactly as many as the rows, if a file differs or is missing, or if the job, when it is started
-again, has no less to do than before.
+files. Three nodes of one core, 100 parts. Killed (-9), each after some parts more, are the process
+that runs the job, four times, which is started again; a worker that encodes, four times; and a node
+on which one does, twice, for which another comes. Many parts are encoded while a node starts: so
+that the job is not through before all kills, it waits after each part until it is told to go on.
+Fails if it is through nevertheless, if the codes are not exactly as many as the rows, if a file
+differs or is missing, or if the job, when it is started again, has no less to do than before.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
 import time
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,22 +34,27 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 import nearfield as nf
 from figures import Figures
 from nearfield import cluster
-from ray_nodes import Nodes, kill_process, only_loopback, workers_on
+from ray_nodes import Nodes, command_of, kill_process, only_loopback, workers_on
 
 ROWS, DIM, CHUNK = 10_000_000, 128, 1_000_000
 PARTS = 100
 KILLS = ("process", "worker", "node", "process", "worker") * 2
+TASK = "_encode_part"
+FIND_SECONDS = 3.0  # for a worker that encodes, after the job was told to go on
 
 JOB = """
 import sys
 import ray
 from nearfield import cluster
 
+
+def report(done, total):
+    print(total - done, flush=True)
+    sys.stdin.readline()  # at once, if nobody will say anything
+
+
 ray.init(address=sys.argv[5], log_to_driver=False)
-cluster.encode(
-    sys.argv[1], sys.argv[2], sys.argv[3], block=int(sys.argv[4]),
-    progress=lambda done, total: print(total - done, flush=True),
-)
+cluster.encode(*sys.argv[1:4], block=int(sys.argv[4]), progress=report)
 """
 
 
@@ -60,18 +70,22 @@ def make_rows(path: Path, rows: int) -> None:
 
 
 class Job:
-    """The process that runs it, which prints how many parts are left: at its beginning, and after
-    each."""
+    """The process that runs it. It prints how many parts are left, at its beginning and after each,
+    and waits then until it is told to go on."""
 
     def __init__(self, command: list[str]) -> None:
         self._command = command
         self.left_at_starts: list[int] = []
         self._start()
 
-    def wait_for_parts(self, count: int) -> None:
+    def do_parts(self, count: int) -> None:
+        """Those that tasks have done meanwhile count, too."""
+        assert self._process.stdin is not None
         for _ in range(count):
-            if not self._next_line():
-                raise SystemExit("the job ended before it was killed: take more rows")
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+            if int(self._next_line()) == 0:
+                raise SystemExit("the job was through before all kills: take more rows")
 
     def kill(self) -> None:
         self._process.kill()
@@ -79,41 +93,63 @@ class Job:
         self._start()
 
     def end(self) -> int:
-        """Its exit code, when it is through."""
+        """Its exit code, when it is through; it waits no more."""
         self._process.communicate()
         return self._process.returncode
 
     def _start(self) -> None:
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self.left_at_starts.append(int(self._next_line()))
 
     def _next_line(self) -> str:
         assert self._process.stdout is not None
-        return self._process.stdout.readline()
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the job ended, with {self._process.wait()}")
+        return line
 
 
-def kill_worker(nodes: Nodes) -> None:
-    """One that encodes: there is one but for moments."""
-    found: list[int] = []
-    while not found:
-        time.sleep(0.01)
-        found = [worker for node in nodes.nodes for worker in workers_on(node, "_encode_part")]
-    kill_process(found[0])
+def stop_worker(nodes: Nodes) -> tuple[Any, int] | None:
+    """One that encodes, and its node before it. Stopped, it still does when it is killed."""
+    for node in nodes.nodes:
+        for worker in workers_on(node, TASK):
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGSTOP)
+                if TASK.encode() in command_of(worker):
+                    return node, worker
+                os.kill(worker, signal.SIGCONT)
+    return None
+
+
+def find_worker(nodes: Nodes, job: Job) -> tuple[Any, int]:
+    while True:
+        job.do_parts(1)  # and the next is sent to a worker
+        end = time.monotonic() + FIND_SECONDS
+        while time.monotonic() < end:
+            found = stop_worker(nodes)
+            if found:
+                return found
+            time.sleep(0.005)
 
 
 def run_with_kills(nodes: Nodes, command: list[str], figures: Figures) -> None:
     draw = random.Random(0)
     job = Job(command)
     for what in KILLS:
-        job.wait_for_parts(draw.randint(1, 5))
-        time.sleep(draw.random())
+        job.do_parts(draw.randint(1, 4))
         if what == "process":
+            time.sleep(draw.random() / 3)
             job.kill()
-        elif what == "worker":
-            kill_worker(nodes)
         else:
-            nodes.kill(draw.choice(nodes.nodes))
-            nodes.add()
+            node, worker = find_worker(nodes, job)
+            if what == "worker":
+                kill_process(worker)
+            else:
+                nodes.kill(node)
+                nodes.add()
+        print(f"killed: {what}", flush=True)
     figures.exactly(0, job.end(), "exit code of the job")
     left = job.left_at_starts
     print(f"{len(KILLS)} kills; parts that were left when it was started: {left}", flush=True)
@@ -141,7 +177,10 @@ def main() -> int:
         run_with_kills(nodes, [*program, str(job), *rest], figures)
         print(f"with kills {time.monotonic() - start:.0f} s", flush=True)
         start = time.monotonic()
-        subprocess.run([*program, str(whole), *rest], stdout=subprocess.PIPE, check=True)
+        undisturbed = [*program, str(whole), *rest]
+        subprocess.run(
+            undisturbed, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True
+        )
         print(f"undisturbed {time.monotonic() - start:.0f} s", flush=True)
         nodes.stop()
         names = [{path.name for path in (of / "parts").iterdir()} for of in (job, whole)]

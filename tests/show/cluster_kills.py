@@ -31,7 +31,7 @@ from figures import Figures
 from material import ANSWER_ARRAYS, assert_same, one_index, vectors
 from nearfield import cluster
 from nearfield.cluster._actors import find_actors
-from ray_nodes import HEALTH, Nodes, kill_process, node_of, only_loopback, pid_of
+from ray_nodes import SETTINGS, Nodes, kill_process, node_of, only_loopback, pid_of
 
 ROWS = vectors(3000)
 QUERIES = vectors(20, seed=1)
@@ -130,7 +130,7 @@ def main() -> int:
     if not only_loopback():
         print(__doc__, file=sys.stderr)
         return 2
-    print(f"health checks: {HEALTH}", flush=True)
+    print(f"settings: {SETTINGS}", flush=True)
     figures = Figures()
     with tempfile.TemporaryDirectory() as folder:
         nodes = Nodes(Path(folder), 4)
