@@ -52,7 +52,7 @@ WorkFolder::~WorkFolder() {
 }
 
 std::string CodedSet::path(const std::string& name) const {
-  return folder_.path(descriptors_.name + "-" + name);
+  return folder_.path(fmt::format("{}-{}-{}", descriptors_.name, iterations_, name));
 }
 
 Quantizer CodedSet::trained(const Coder& coder) const {
