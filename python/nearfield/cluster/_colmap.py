@@ -20,7 +20,14 @@ import nearfield as nf
 from nearfield._arguments import byte_count, integer
 from nearfield._match_pairs import PairsLike, take_pairs
 from nearfield._run import Progress
-from nearfield.cluster._jobs import begin_job, part_name, parts_left, read_arrays, write_arrays
+from nearfield.cluster._jobs import (
+    begin_job,
+    is_written,
+    part_name,
+    parts_left,
+    read_arrays,
+    write_arrays,
+)
 from nearfield.cluster._store import open_store
 from nearfield.cluster._tasks import run_tasks
 from nearfield.cluster._writing import Url
@@ -78,7 +85,7 @@ def match_colmap(
     ids = np.array([image for image, _ in images], np.int64)
     calls = [(store.url, part, ids[groups[part]]) for part in parts_left(store, len(groups))]
     shared = (str(path), options, byte_count("memory_limit", memory_limit))
-    run_tasks(_match_part, shared, calls, progress=progress, take=lambda number, result: None)
+    run_tasks(_match_part, shared, calls, progress=progress, take=is_written)
     return len(groups)
 
 

@@ -17,6 +17,7 @@ from nearfield.cluster._jobs import (
     FileName,
     about_file,
     begin_job,
+    is_written,
     part_name,
     parts_left,
     read_arrays,
@@ -72,7 +73,7 @@ def dedup(
     calls = [(store.url, part, *both[part]) for part in parts_left(store, len(both))]
     limit = None if memory_limit is None else byte_count("memory_limit", memory_limit)
     shared = (source, size, radius, limit)
-    run_tasks(_join_blocks, shared, calls, progress=progress, take=lambda number, result: None)
+    run_tasks(_join_blocks, shared, calls, progress=progress, take=is_written)
     return len(both)
 
 

@@ -15,6 +15,7 @@ from nearfield.cluster._datasets import Dataset, is_dataset, vectors_in
 from nearfield.cluster._jobs import (
     FileName,
     begin_job,
+    is_written,
     part_name,
     parts_left,
     read_arrays,
@@ -81,11 +82,11 @@ def encode(
                 ((store.url, part, block) for part, block in blocks if part in wanted),
                 count=len(left),
                 progress=progress,
-                take=_is_written,
+                take=is_written,
             )
         return parts
     calls = [(store.url, part, part * size, min((part + 1) * size, source.rows)) for part in left]
-    run_tasks(_encode_part, (source, saved, limit), calls, progress=progress, take=_is_written)
+    run_tasks(_encode_part, (source, saved, limit), calls, progress=progress, take=is_written)
     return parts
 
 
@@ -103,10 +104,6 @@ def _take_rows(rows: SourceLike | Any, column: str | None) -> Source | Dataset:
             f"column is {column!r}, and rows is no dataset of Ray Data, which alone has columns"
         )
     return take_source(rows)
-
-
-def _is_written(number: int, result: None) -> None:
-    """What a task leaves is a file."""
 
 
 def _encode_part(

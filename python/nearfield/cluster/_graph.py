@@ -24,6 +24,7 @@ from nearfield.cluster._jobs import (
     FileName,
     about_file,
     begin_job,
+    is_written,
     part_name,
     parts_left,
     read_npz,
@@ -72,13 +73,13 @@ def graph(
     limit = byte_count("memory_limit", memory_limit)
     shared = (source, size, k, metric, limit, left)
     calls = [(store.url, number, lines[number]) for number in _lines_left(store, lines, left)]
-    run_tasks(_join_line, shared, calls, progress=progress, take=_is_written)
+    run_tasks(_join_line, shared, calls, progress=progress, take=is_written)
     through: dict[int, list[int]] = {part: [] for part in sorted(left)}
     for number, line in enumerate(lines):
         for part in left.intersection(line):
             through[part].append(number)
     merges = [(store.url, part, numbers) for part, numbers in through.items()]
-    run_tasks(_merge_block, None, merges, progress=progress, take=_is_written)
+    run_tasks(_merge_block, None, merges, progress=progress, take=is_written)
     for listed in store.files(LINES):
         store.remove(listed.name)
     return parts
@@ -115,10 +116,6 @@ def _lines_left(store: Store, lines: list[list[int]], left: set[int]) -> list[in
 
 def _name(line: int, block: int) -> str:
     return f"{LINES}/{line:08d}-{block:08d}.npz"
-
-
-def _is_written(number: int, result: None) -> None:
-    """What a task leaves is files."""
 
 
 def _join_line(

@@ -74,7 +74,7 @@ def ground_truth(
     ]
     limit = byte_count("memory_limit", memory_limit)
     shared = (source, str(Path(base).absolute()), bits, k, metric, limit)
-    run_tasks(_search_part, shared, calls, progress=progress, take=lambda number, result: None)
+    run_tasks(_search_part, shared, calls, progress=progress, take=is_written)
     return parts
 
 
@@ -117,6 +117,10 @@ def parts_left(store: Store, parts: int) -> list[int]:
     """Those that are not there yet."""
     done = {listed.name for listed in store.files(PARTS)}
     return [part for part in range(parts) if part_name(part) not in done]
+
+
+def is_written(number: int, result: None) -> None:
+    """What a task of a job leaves is files: of its result there is nothing to take."""
 
 
 def write_arrays(store: Store, name: str, **arrays: NDArray[Any]) -> None:
