@@ -1,6 +1,6 @@
 """Rates of one core, for the plan past one machine (docs/scale.md): measures, and writes a file.
 
-  bench/python bench/scale_rates.py            about 20 minutes of two idle cores, as root
+  bench/python bench/scale_rates.py            as root
   tools/plan_cluster --update                  makes the page of it
 
 Of each family at 10^5, 10^6 and 10^7 rows: bytes of the file, seconds to build and save it, seconds
