@@ -22,7 +22,8 @@ ObjectView ObjectList::stored_view(std::int64_t i) const {
   const std::uint64_t begin = stored_.offsets[static_cast<std::size_t>(i)];
   const std::uint64_t end = stored_.offsets[static_cast<std::size_t>(i + 1)];
   const auto alignment = static_cast<std::uint64_t>(metric_->alignment());
-  if (begin > end || end > stored_.bytes.size() || begin % alignment != 0) {
+  // A power of two.
+  if (begin > end || end > stored_.bytes.size() || (begin | end) % alignment != 0) {
     fail(ErrorCode::corrupt_file,
          "object {} is said to be at bytes {} to {} of {}, at multiples of {}", i, begin, end,
          stored_.bytes.size(), alignment);
