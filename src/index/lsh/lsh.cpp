@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/checked.hpp"
+#include "core/fail.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
 #include "index/divided_parts.hpp"
@@ -122,13 +123,22 @@ class Lsh final : public Family {
 
   // Queries by their first keys: those that meet the same rows are then in one tile.
   Neighbors search_in_order(MatrixView queries, const Divided& asked, std::int64_t k) const {
+    const std::int64_t held =
+        checked_add(result_bytes(queries.rows(), std::max<std::int64_t>(k, 0)),
+                    queries.rows() * (row_bytes(queries.dtype(), queries.cols()) + 16),
+                    "bytes of queries in the order of their keys");
+    if (asked.context.memory_limit && held > *asked.context.memory_limit) {
+      fail(ErrorCode::memory_limit,
+           "compare=tiles needs {} bytes to put {} queries and their results in order, of the {} "
+           "that tables leave of the memory limit: raise it, or ask for fewer queries at a time",
+           held, queries.rows(), *asked.context.memory_limit);
+    }
     const auto order = order_of(queries, asked);
     const Matrix sorted = read_all(PickedRows(MatrixRows(queries), order));
-    const std::int64_t held = result_bytes(queries.rows(), std::max<std::int64_t>(k, 0)) +
-                              queries.rows() * (sorted.stride_bytes() + 16);
     const Neighbors found =
         flat_->search(sorted, asked.parts, k, with_less_memory(asked.context, held));
     Neighbors result = found;
+    result.stats.pairs_verified = 0;  // put_results adds them
     put_results(order, found, result);
     return with_unknown_recall(std::move(result));
   }
@@ -136,7 +146,8 @@ class Lsh final : public Family {
   std::vector<std::int64_t> order_of(MatrixView queries, const Divided& asked) const {
     std::vector<std::int64_t> order(static_cast<std::size_t>(queries.rows()));
     std::iota(order.begin(), order.end(), std::int64_t{0});
-    if (asked.first == nullptr || queries.cols() != spec_.cols) return order;
+    const bool comparable = queries.cols() == spec_.cols && queries.dtype() != DType::bits;
+    if (asked.first == nullptr || !comparable) return order;  // the search says what is wrong
     const Monitor monitor(asked.context, 1);
     std::vector<std::uint64_t> keys(order.size());
     lsh_keys(queries, asked.first->functions, spec_.metric, 0,

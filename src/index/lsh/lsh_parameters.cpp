@@ -96,8 +96,7 @@ void take_parameter(const FamilyParameter& given, LshParameters& parameters) {
   } else {
     fail(ErrorCode::invalid_argument,
          "lsh has no parameter '{}': it has hash, bits, each, tables, probes, width, match, "
-         "compare, "
-         "seed",
+         "compare, seed",
          given.name);
   }
 }

@@ -263,6 +263,9 @@ TEST(Lsh, TilesAndPairsFindTheSame) {
       }
       expect_same_answers(tiles.search(queries, {.k = 12}, {.memory_limit = 8 << 20}),
                           pairs.search(queries, {.k = 12}));
+      // Who asks for all drops nothing: each row that was met counts once.
+      EXPECT_EQ(tiles.search(queries, {.k = 6'400}).stats.pairs_verified,
+                pairs.search(queries, {.k = 6'400}).stats.pairs_verified);
     }
   }
 }
@@ -328,12 +331,17 @@ TEST(Lsh, SaysWhatItDoesNotTake) {
   wrong("lsh,match=tree", {"'tree'", "table and sort"});
   wrong("lsh,compare=trees", {"'trees'", "pairs and tiles"});
   wrong("lsh,radius=3", {"'radius'", "hash, bits, each, tables"});
-  Index index(lsh_spec("lsh", DType::f32, 8));
-  index.add(clustered(DType::f32, 3'000, 8, 12));
   const Matrix other = clustered(DType::f32, 2, 9, 12);
-  expect_error([&] { index.search(other, {.k = 1}); }, ErrorCode::invalid_argument, {"8", "9"});
-  expect_error([&] { index.search(other.view().slice(0, 0), {.k = -1}); },
-               ErrorCode::invalid_argument, {"-1"});
+  const Matrix bits(DType::bits, 2, 8);
+  for (const std::string family : {"lsh", "lsh,compare=tiles"}) {
+    SCOPED_TRACE(family);
+    Index index(lsh_spec(family, DType::f32, 8));
+    index.add(clustered(DType::f32, 3'000, 8, 12));
+    expect_error([&] { index.search(other, {.k = 1}); }, ErrorCode::invalid_argument, {"8", "9"});
+    expect_error([&] { index.search(bits, {.k = 1}); }, ErrorCode::invalid_argument, {"bits"});
+    expect_error([&] { index.search(other.view().slice(0, 0), {.k = -1}); },
+                 ErrorCode::invalid_argument, {"-1"});
+  }
 }
 
 TEST(Lsh, KeepsToItsContext) {
@@ -350,6 +358,10 @@ TEST(Lsh, KeepsToItsContext) {
   expect_error([&] { Index(index.spec()).add(rows, cancelled); }, ErrorCode::cancelled, {});
   expect_error([&] { index.search(rows, {.k = 2}, {.memory_limit = 1 << 16}); },
                ErrorCode::memory_limit, {});
+  Index by_tiles(lsh_spec("lsh,compare=tiles", DType::f32, 32));
+  by_tiles.add(rows);
+  expect_error([&] { by_tiles.search(rows, {.k = 2}, {.memory_limit = 1 << 20}); },
+               ErrorCode::memory_limit, {"compare=tiles", "20000 queries"});
 
   std::vector<Progress> reports;
   Context watched;
