@@ -130,25 +130,27 @@ class Lsh final : public Family {
     if (asked.context.memory_limit && held > *asked.context.memory_limit) {
       fail(ErrorCode::memory_limit,
            "compare=tiles needs {} bytes to put {} queries and their results in order, of the {} "
-           "that tables leave of the memory limit: raise it, or ask for fewer queries at a time",
+           "that are left of the memory limit: raise it, or ask for fewer queries at a time",
            held, queries.rows(), *asked.context.memory_limit);
     }
-    const auto order = order_of(queries, asked);
+    const Monitor monitor(asked.context, 1);
+    const std::vector<std::int64_t> order = order_of(queries, asked, monitor);
     const Matrix sorted = read_all(PickedRows(MatrixRows(queries), order));
     const Neighbors found =
         flat_->search(sorted, asked.parts, k, with_less_memory(asked.context, held));
     Neighbors result = found;
     result.stats.pairs_verified = 0;  // put_results adds them
     put_results(order, found, result);
+    result.stats.seconds = monitor.seconds();
     return with_unknown_recall(std::move(result));
   }
 
-  std::vector<std::int64_t> order_of(MatrixView queries, const Divided& asked) const {
+  std::vector<std::int64_t> order_of(MatrixView queries, const Divided& asked,
+                                     const Monitor& monitor) const {
     std::vector<std::int64_t> order(static_cast<std::size_t>(queries.rows()));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     const bool comparable = queries.cols() == spec_.cols && queries.dtype() != DType::bits;
     if (asked.first == nullptr || !comparable) return order;  // the search says what is wrong
-    const Monitor monitor(asked.context, 1);
     std::vector<std::uint64_t> keys(order.size());
     lsh_keys(queries, asked.first->functions, spec_.metric, 0,
              resolve_threads(asked.context.threads), monitor, keys.data());
