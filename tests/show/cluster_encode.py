@@ -178,9 +178,7 @@ def main() -> int:
         print(f"with kills {time.monotonic() - start:.0f} s", flush=True)
         start = time.monotonic()
         undisturbed = [*program, str(whole), *rest]
-        subprocess.run(
-            undisturbed, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True
-        )
+        subprocess.run(undisturbed, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
         print(f"undisturbed {time.monotonic() - start:.0f} s", flush=True)
         nodes.stop()
         names = [{path.name for path in (of / "parts").iterdir()} for of in (job, whole)]
