@@ -141,3 +141,18 @@ def test_batches_that_nobody_was_asked_in_time_are_an_error(no_ray: NoRay, tmp_p
     found = router.search(QUERIES[:60], 3, partial=True, timeout=0.1)  # all are under way
     assert (len(found.ids), found.missing) == (60, (1,))
     assert [call.actor for call in no_ray.cancelled] == [late] * 6  # two of each search
+
+
+@pytest.mark.parametrize(("seconds", "hedged"), [(60.0, 1), (0.0, 3)])
+def test_a_replica_that_was_overtaken_is_asked_last(
+    no_ray: NoRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, hedged: int
+) -> None:
+    monkeypatch.setattr("nearfield.cluster._router.OVERTAKEN", seconds)
+    cluster.deploy(tmp_path, "two", replicas=2)
+    no_ray.actors["nearfield-two-0-1"].hangs = True
+    router = cluster.Router(tmp_path, "two", hedge_after=0.05)
+    expected = one_index(ROWS).search(QUERIES, 3)
+    searches = [router.search(QUERIES, 3) for _ in range(6)]
+    for found in searches:
+        assert_same(found, expected)
+    assert sum(found.hedged for found in searches) == hedged

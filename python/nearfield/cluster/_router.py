@@ -45,6 +45,9 @@ WINDOW = 2  # batches of one call under way: the next is there when an actor is 
 # Of a question; Ray sends up to 100 KiB with a call. More is put into shared memory once.
 PUT_BYTES = 100_000
 SLICE = 0.05  # seconds to wait for all answers, before those that came are looked at
+# Seconds for which a replica that was overtaken is asked last: while an actor is started again, one
+# search waits for it and not every second one.
+OVERTAKEN = 1.0
 LOOK_AGAIN = 1.0  # seconds between looks for actors that were not there
 
 # The question is wrong, whoever is asked.
@@ -115,6 +118,7 @@ class Router:
         self._slots = threading.Semaphore(self._most)
         self._lock = threading.Lock()  # of what follows
         self._turns: Counter[int] = Counter()  # of each shard
+        self._late: dict[tuple[int, int], float] = {}  # by shard and replica, until when
         self._actors = find_actors(name)
         self._forgotten: set[tuple[int, int]] = set()
         self._looked = time.monotonic()
@@ -265,7 +269,7 @@ class Router:
         return self._ray.put(question) if len(question) > PUT_BYTES else question
 
     def replicas(self, shard: int) -> list[tuple[int, Any]]:
-        """Numbers and actors of a shard, another one first each time."""
+        """Numbers and actors of a shard, another one first each time, and late ones last."""
         with self._lock:
             if self._forgotten or not any(key[0] == shard for key in self._actors):
                 self._look_again()
@@ -276,7 +280,14 @@ class Router:
             )  # fmt: skip
             self._turns[shard] += 1
             first = self._turns[shard] % len(own) if own else 0
-        return own[first:] + own[:first]
+            now = time.monotonic()
+            late = {replica for replica, _ in own if now < self._late.get((shard, replica), now)}
+        return sorted(own[first:] + own[:first], key=lambda one: one[0] in late)
+
+    def overtaken(self, shard: int, replica: int) -> None:
+        """Others are asked before it, for a while."""
+        with self._lock:
+            self._late[shard, replica] = time.monotonic() + OVERTAKEN
 
     def forget(self, shard: int, replica: int, actor: Any) -> None:
         """An actor that will not come back; one that is deployed in its place is found again."""
@@ -309,6 +320,7 @@ class _Asked:
     sent: float
     replicas: list[tuple[int, Any]]  # that were not asked yet
     calls: int = 0  # under way
+    sent_to: list[int] = field(default_factory=list)  # replicas, the first one first
     full: int = 0  # replicas that took no more calls
     dead: set[int] = field(default_factory=set)  # replicas that will not come back
     looked: bool = False  # for others in the place of those
@@ -413,6 +425,7 @@ class _Flight:
                 continue
             self._calls[call] = (batch, shard, replica, actor)
             asked.calls += 1
+            asked.sent_to.append(replica)
             asked.sent = time.monotonic()
             return True
         if asked.calls == 0:
@@ -450,7 +463,7 @@ class _Flight:
                 self.answers[batch][shard] = found
                 del self._asked[batch, shard]
                 if asked.calls:
-                    self._cancel_calls(batch, shard)
+                    self._leave_behind(batch, shard, asked.sent_to[: asked.sent_to.index(replica)])
                 return
             asked.failures.append(
                 f"replica {replica} answered for epoch {identity[0]}, commit {identity[1]}, not "
@@ -458,11 +471,13 @@ class _Flight:
             )
         self._send(batch, shard)
 
-    def _cancel_calls(self, batch: int, shard: int) -> None:
-        """Those that were overtaken."""
-        for call, (of, at, *_) in self._calls.items():
+    def _leave_behind(self, batch: int, shard: int, asked_before: list[int]) -> None:
+        """Calls that another replica has answered."""
+        for call, (of, at, replica, _) in self._calls.items():
             if (of, at) == (batch, shard):
                 self._ray.cancel(call)
+                if replica in asked_before:
+                    self._router.overtaken(shard, replica)
 
     def _hedge(self, now: float) -> None:
         for (batch, shard), asked in list(self._asked.items()):
