@@ -103,6 +103,8 @@ ALL = [
         count=2100,
         cols=24,
     ),
+    # With the tables of both; so few are not scored, but looked up or scanned: nothing is missed.
+    Golden("bits", "hamming", family="auto,recall=0.9", count=2100, cols=24),
     # Every bucket is probed, so that the answers are those of the definition.
     Golden("uint8", "sqeuclidean", family="lsh,bits=3,tables=2,probes=8", count=2100),
     Golden("float32", "cosine", family=f"{SORTED},probes=4", count=2100),
