@@ -129,6 +129,7 @@ class Lsh final : public Family {
     const Neighbors found =
         flat_->search(sorted, asked.parts, k, with_less_memory(asked.context, held));
     Neighbors result = found;
+    result.stats.pairs_verified = 0;  // which are added
     put_results(order, found, result);
     return with_unknown_recall(std::move(result));
   }

@@ -263,6 +263,9 @@ TEST(Lsh, TilesAndPairsFindTheSame) {
       }
       expect_same_answers(tiles.search(queries, {.k = 12}, {.memory_limit = 8 << 20}),
                           pairs.search(queries, {.k = 12}));
+      // Without a threshold all that is met.
+      EXPECT_EQ(tiles.search(queries, {.k = 6'400}).stats.pairs_verified,
+                pairs.search(queries, {.k = 6'400}).stats.pairs_verified);
     }
   }
 }
