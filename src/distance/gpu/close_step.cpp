@@ -1,5 +1,7 @@
 #include "distance/gpu/close_step.hpp"
 
+#include <string_view>
+
 #include "core/checked.hpp"
 
 namespace nearfield {
@@ -15,6 +17,10 @@ std::uint32_t end_of(const CloseVectors& vectors) {
   return static_cast<std::uint32_t>(vectors.end);
 }
 
+std::string_view close_module(ProductKind kind) {
+  return kind == ProductKind::i8 ? "close_i8" : "close_f16";
+}
+
 }  // namespace
 
 std::int64_t product_tiles(std::int64_t first, std::int64_t end) {
@@ -25,11 +31,21 @@ void close_products(gpu::Queue& queue, ProductKind kind, std::int64_t pieces,
                     const gpu::Argument& factor, const CloseVectors& queries,
                     const CloseVectors& rows, const PairList& list) {
   queue.fill(*list.count, 0);
-  queue.run({kind == ProductKind::i8 ? "close_i8" : "close_f16", "close_products"},
-            {tiles_of(queries), tiles_of(rows)},
+  queue.run({close_module(kind), "close_products"}, {tiles_of(queries), tiles_of(rows)},
             {queries.values, first_of(queries), end_of(queries), queries.terms, rows.values,
              first_of(rows), end_of(rows), rows.terms, static_cast<std::uint32_t>(pieces), factor,
              *list.count, static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
+}
+
+void close_met_products(gpu::Queue& queue, ProductKind kind, std::int64_t pieces,
+                        const gpu::Argument& factor, const CloseVectors& queries,
+                        const CloseVectors& rows, const MetRows& met, const PairList& list) {
+  queue.fill(*list.count, 0);
+  queue.run({close_module(kind), "close_met_products"}, {tiles_of(queries), tiles_of(rows)},
+            {queries.values, first_of(queries), end_of(queries), queries.terms, rows.values,
+             end_of(rows), rows.terms, static_cast<std::uint32_t>(pieces), factor, met.gathered,
+             met.marks, static_cast<std::uint32_t>(met.words), *list.count,
+             static_cast<std::uint32_t>(list.most), *list.places, *list.keys});
 }
 
 void two_products(gpu::Queue& queue, std::int64_t pieces, const gpu::Argument& factor,

@@ -32,6 +32,20 @@ void close_products(gpu::Queue& queue, ProductKind kind, std::int64_t pieces,
                     const gpu::Argument& factor, const CloseVectors& queries,
                     const CloseVectors& rows, const PairList& list);
 
+// Who has met whom: rows by their places in a list, and of each query of the block a bit for each
+// number a row may have in it.
+struct MetRows {
+  const gpu::Buffer& gathered;  // as PairList::places
+  const gpu::Buffer& marks;
+  std::int64_t words;  // of 32 bits, of a query
+};
+
+// Of all rows, which were gathered as that list has them: pairs of a query and a row it has met,
+// by its number in the list.
+void close_met_products(gpu::Queue& queue, ProductKind kind, std::int64_t pieces,
+                        const gpu::Argument& factor, const CloseVectors& queries,
+                        const CloseVectors& rows, const MetRows& met, const PairList& list);
+
 // Of bytes, the first two of each query up to its limit, of each of `parts` of the rows.
 void two_products(gpu::Queue& queue, std::int64_t pieces, const gpu::Argument& factor,
                   const CloseVectors& queries, const CloseVectors& rows, std::int64_t parts,

@@ -74,38 +74,58 @@ ConvertedVectors ProductStep::convert_queries(gpu::Device& device, gpu::Queue& q
 
 ConvertedVectors ProductStep::convert_rows(gpu::Device& device, gpu::Queue& queue,
                                            MatrixView rows) const {
-  return convert(device, queue, rows, scale_.rows, {squared_, factor_ * query_shift_, 0});
+  return convert(device, queue, rows, scale_.rows, adds_of_rows());
+}
+
+ProductStep::Adds ProductStep::adds_of_rows() const {
+  return {squared_, factor_ * query_shift_, 0};
+}
+
+ConvertedVectors ProductStep::room_for(gpu::Device& device, std::int64_t count) const {
+  ConvertedVectors converted;
+  converted.values =
+      device.allocate(round_up(count, kProductTile) * padded_cols() * value_bytes(kind_));
+  converted.adds = device.allocate(count * kFoundBytes);
+  return converted;
+}
+
+void ProductStep::convert_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, DType dtype,
+                               std::int64_t count, ConvertedVectors& to) const {
+  to.count = count;
+  convert(queue, *rows.rows, rows.stride, dtype, scale_.rows, adds_of_rows(), to);
 }
 
 ConvertedVectors ProductStep::convert(gpu::Device& device, gpu::Queue& queue, MatrixView vectors,
                                       int scale, const Adds& adds) const {
   const std::int64_t bytes = row_bytes(vectors.dtype(), cols_);
-  const std::int64_t padded = round_up(vectors.rows(), kProductTile);
-  ConvertedVectors converted;
+  ConvertedVectors converted = room_for(device, vectors.rows());
   converted.count = vectors.rows();
   converted.source = device.allocate(vectors.rows() * bytes);
-  converted.values = device.allocate(padded * padded_cols() * value_bytes(kind_));
-  converted.adds = device.allocate(vectors.rows() * kFoundBytes);
   queue.write(*converted.source, vectors.row(0),
               {vectors.rows(), bytes, vectors.stride_bytes(), bytes});
-  const gpu::Grid grid{padded, 1};
-  const auto stride = static_cast<std::uint64_t>(bytes);
-  const auto count = static_cast<std::uint32_t>(vectors.rows());
+  convert(queue, *converted.source, bytes, vectors.dtype(), scale, adds, converted);
+  return converted;
+}
+
+void ProductStep::convert(gpu::Queue& queue, const gpu::Buffer& source, std::int64_t stride,
+                          DType dtype, int scale, const Adds& adds,
+                          const ConvertedVectors& to) const {
+  const gpu::Grid grid{round_up(to.count, kProductTile), 1};
+  const auto from_stride = static_cast<std::uint64_t>(stride);
+  const auto count = static_cast<std::uint32_t>(to.count);
   const auto width = static_cast<std::uint32_t>(cols_);
-  const auto stored = static_cast<std::uint32_t>(vectors.dtype());
+  const auto stored = static_cast<std::uint32_t>(dtype);
   const auto to_words = static_cast<std::uint32_t>(padded_cols() * value_bytes(kind_) / 4);
   if (kind_ == ProductKind::i8) {
     queue.run({"convert", "to_i8"}, grid,
-              {*converted.source, stride, count, width, stored, wrapped(adds.norm_factor),
-               wrapped(adds.sum_factor), wrapped(adds.offset), *converted.values, to_words,
-               *converted.adds});
+              {source, from_stride, count, width, stored, wrapped(adds.norm_factor),
+               wrapped(adds.sum_factor), wrapped(adds.offset), *to.values, to_words, *to.adds});
   } else {
     const float norm_factor = adds.norm_factor == 0 ? 0 : power_of_two(-2 * scale);
     queue.run({"convert", "to_f16"}, grid,
-              {*converted.source, stride, count, width, stored, power_of_two(scale), norm_factor,
-               *converted.values, to_words, *converted.adds});
+              {source, from_stride, count, width, stored, power_of_two(scale), norm_factor,
+               *to.values, to_words, *to.adds});
   }
-  return converted;
 }
 
 void ProductStep::multiply(gpu::Queue& queue, const ConvertedVectors& queries,
@@ -122,6 +142,12 @@ void ProductStep::multiply(gpu::Queue& queue, const ConvertedVectors& queries,
 void ProductStep::close(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
                         const PairList& list) const {
   close_products(queue, kind_, pieces(), factor(), queries, rows, list);
+}
+
+void ProductStep::close_met(gpu::Queue& queue, const CloseVectors& queries,
+                            const CloseVectors& rows, const MetRows& met,
+                            const PairList& list) const {
+  close_met_products(queue, kind_, pieces(), factor(), queries, rows, met, list);
 }
 
 void ProductStep::close_two(gpu::Queue& queue, const CloseVectors& queries,

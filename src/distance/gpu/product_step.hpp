@@ -6,6 +6,7 @@
 
 #include <nearfield/matrix.hpp>
 
+#include "device/gpu/array_tiles.hpp"
 #include "device/gpu/gpu.hpp"
 #include "distance/device_products.hpp"
 #include "distance/gpu/close_step.hpp"
@@ -40,6 +41,11 @@ class ProductStep {
                                    MatrixView queries) const;
   ConvertedVectors convert_rows(gpu::Device& device, gpu::Queue& queue, MatrixView rows) const;
 
+  // Rows that the device has. to: room_for() as many or more.
+  ConvertedVectors room_for(gpu::Device& device, std::int64_t count) const;
+  void convert_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, DType dtype, std::int64_t count,
+                    ConvertedVectors& to) const;
+
   // found: queries x rows, close to each other: factor * product + both adds. By a library of the
   // device's maker where it has one, else by product.cu.
   void multiply(gpu::Queue& queue, const ConvertedVectors& queries, const ConvertedVectors& rows,
@@ -49,6 +55,10 @@ class ProductStep {
   // the query. Terms of a query: its add and its limit; of a row: its add.
   void close(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
              const PairList& list) const;
+
+  // Of these, pairs that have met.
+  void close_met(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
+                 const MetRows& met, const PairList& list) const;
 
   // Of these the first two of each query, of each of `parts` of the rows.
   void close_two(gpu::Queue& queue, const CloseVectors& queries, const CloseVectors& rows,
@@ -71,8 +81,12 @@ class ProductStep {
   gpu::Argument factor() const;
   bool multiply_by_library(gpu::Queue& queue, const ConvertedVectors& queries,
                            const ConvertedVectors& rows, const gpu::Buffer& found) const;
+  Adds adds_of_rows() const;
   ConvertedVectors convert(gpu::Device& device, gpu::Queue& queue, MatrixView vectors, int scale,
                            const Adds& adds) const;
+  // Of `to.count` of them.
+  void convert(gpu::Queue& queue, const gpu::Buffer& source, std::int64_t stride, DType dtype,
+               int scale, const Adds& adds, const ConvertedVectors& to) const;
 
   ProductKind kind_;
   bool squared_;

@@ -26,19 +26,28 @@ std::int64_t rounded_padding(std::int64_t cols) {
   return (kProductTile - 1) * half_pieces(cols) * kProductPieceBytes;
 }
 
-RoundedVectors round_vectors(gpu::Device& device, gpu::Queue& queue, const gpu::ArrayTile& source,
-                             DType dtype, std::int64_t count, const Rounding16& rounding,
-                             RoundedForm form) {
-  const std::int64_t padded = round_up(count, kProductTile);
+RoundedVectors room_for_rounded(gpu::Device& device, std::int64_t count, std::int64_t cols) {
+  const std::int64_t bytes = half_pieces(cols) * kProductPieceBytes;
+  return {device.allocate(round_up(count, kProductTile) * bytes),
+          device.allocate(count * kRoundedTermsBytes)};
+}
+
+void round_vectors(gpu::Queue& queue, const gpu::ArrayTile& source, DType dtype, std::int64_t count,
+                   const Rounding16& rounding, RoundedForm form, const RoundedVectors& to) {
   const std::int64_t bytes = half_pieces(rounding.cols) * kProductPieceBytes;
-  RoundedVectors rounded{device.allocate(padded * bytes),
-                         device.allocate(count * kRoundedTermsBytes)};
   queue.run(
-      {"round", "round_to_halves"}, {padded, 1},
+      {"round", "round_to_halves"}, {round_up(count, kProductTile), 1},
       {*source.rows, static_cast<std::uint64_t>(source.stride), static_cast<std::uint32_t>(count),
        static_cast<std::uint32_t>(rounding.cols), static_cast<std::uint32_t>(dtype), rounding.scale,
        std::uint32_t{rounding.unit}, static_cast<std::uint32_t>(form), rounding.epsilon,
-       rounding.least, *rounded.values, static_cast<std::uint32_t>(bytes / 4), *rounded.terms});
+       rounding.least, *to.values, static_cast<std::uint32_t>(bytes / 4), *to.terms});
+}
+
+RoundedVectors round_vectors(gpu::Device& device, gpu::Queue& queue, const gpu::ArrayTile& source,
+                             DType dtype, std::int64_t count, const Rounding16& rounding,
+                             RoundedForm form) {
+  RoundedVectors rounded = room_for_rounded(device, count, rounding.cols);
+  round_vectors(queue, source, dtype, count, rounding, form, rounded);
   return rounded;
 }
 

@@ -35,6 +35,12 @@ std::int64_t half_pieces(std::int64_t cols);
 std::int64_t rounded_bytes(std::int64_t cols);
 std::int64_t rounded_padding(std::int64_t cols);
 
+// Memory for so many.
+RoundedVectors room_for_rounded(gpu::Device& device, std::int64_t count, std::int64_t cols);
+
+// to: room for as many or more.
+void round_vectors(gpu::Queue& queue, const gpu::ArrayTile& source, DType dtype, std::int64_t count,
+                   const Rounding16& rounding, RoundedForm form, const RoundedVectors& to);
 RoundedVectors round_vectors(gpu::Device& device, gpu::Queue& queue, const gpu::ArrayTile& source,
                              DType dtype, std::int64_t count, const Rounding16& rounding,
                              RoundedForm form);

@@ -111,4 +111,20 @@ void ByteFinder::bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer
   step_.bounds(queue, queries_of(block, terms), rows_of(block), found);
 }
 
+void ByteFinder::expect_gathered(gpu::Queue& /*queue*/, const gpu::ArrayTile& /*rows*/,
+                                 std::int64_t /*count*/, std::int64_t most) {
+  rows_ = {};
+  rows_ = step_.room_for(device_, most);
+}
+
+void ByteFinder::take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) {
+  step_.convert_rows(queue, rows, search_.rows, count, rows_);
+}
+
+void ByteFinder::find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits,
+                          const MetRows& met, const PairList& found) const {
+  const Block block{queries, {0, rows_.count}};
+  step_.close_met(queue, queries_of(block, limits), rows_of(block), met, found);
+}
+
 }  // namespace nearfield

@@ -10,7 +10,7 @@
 
 namespace nearfield {
 
-class ByteFinder final : public BoundedFinder {
+class ByteFinder final : public ProductFinder {
  public:
   // Whether it knows the metric and the types, and sums of so many columns fit.
   static bool applies(const DeviceSearch& search);
@@ -40,6 +40,11 @@ class ByteFinder final : public BoundedFinder {
   void bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer& terms,
               const gpu::Buffer& found) const override;
   double key_of_bound(double bound) const override { return bound; }
+  void expect_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count,
+                       std::int64_t most) override;
+  void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) override;
+  void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits, const MetRows& met,
+                const PairList& found) const override;
   std::string name() const override;
 
  private:

@@ -71,20 +71,35 @@ void HalfFinder::bring_rows(gpu::Queue& queue, MatrixView rows) {
   coming_count_ = rows.rows();
 }
 
-// Queries are rounded with the scale that these rows need.
 void HalfFinder::use_rows(gpu::Queue& queue) {
   rows_ = {};
   row_source_ = std::move(coming_);
   row_count_ = coming_count_;
-  if (!rounding_.unit) choose_scale(queue);
+  round_queries(queue, row_source_, row_count_);
+  rows_ =
+      round_vectors(device_, queue, row_source_, search_.rows, row_count_, rounding_, row_form());
+}
+
+void HalfFinder::round_queries(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) {
+  if (!rounding_.unit) choose_scale(queue, rows, count);
   queries_ = {};
   queries_ = round_vectors(device_, queue, query_source_, search_.queries, query_count_, rounding_,
                            RoundedForm::plain);
-  rows_ = round_vectors(device_, queue, row_source_, search_.rows, row_count_, rounding_,
-                        products_ ? RoundedForm::row_of_products : RoundedForm::row_of_distances);
   plain_.resize(static_cast<std::size_t>(query_count_));
   queue.read(*queries_.terms, plain_.data());
   queue.wait();
+}
+
+void HalfFinder::expect_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count,
+                                 std::int64_t most) {
+  rows_ = {};
+  round_queries(queue, rows, count);
+  rows_ = room_for_rounded(device_, most, search_.cols);
+}
+
+void HalfFinder::take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) {
+  row_count_ = count;
+  round_vectors(queue, rows, search_.rows, count, rounding_, row_form(), rows_);
 }
 
 void HalfFinder::drop_rows() {
@@ -93,11 +108,11 @@ void HalfFinder::drop_rows() {
   coming_.rows.reset();
 }
 
-void HalfFinder::choose_scale(gpu::Queue& queue) {
+void HalfFinder::choose_scale(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) {
   std::uint32_t largest = 0;
   queue.fill(*largest_, 0);
   find_largest(queue, query_source_, search_.queries, query_count_, search_.cols, *largest_);
-  find_largest(queue, row_source_, search_.rows, row_count_, search_.cols, *largest_);
+  find_largest(queue, rows, search_.rows, count, search_.cols, *largest_);
   queue.read(*largest_, &largest);
   queue.wait();
   int above = 0;  // the largest is less than 2^above
@@ -159,6 +174,13 @@ void HalfFinder::find(gpu::Queue& queue, const Block& block, const gpu::Buffer& 
                  queries_of(block, limits), rows_of(block), found);
   keys_.of_pairs(queue, {query_source_, search_.queries, block.queries.begin, 0},
                  {row_source_, search_.rows, block.rows.begin, 0}, found);
+}
+
+void HalfFinder::find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits,
+                          const MetRows& met, const PairList& found) const {
+  const Block block{queries, {0, row_count_}};
+  close_met_products(queue, ProductKind::f16, half_pieces(search_.cols), factor(),
+                     queries_of(block, limits), rows_of(block), met, found);
 }
 
 // Of distances, with what products are off of the squares; of products, the slope of their limits.

@@ -12,7 +12,7 @@
 
 namespace nearfield {
 
-class HalfFinder final : public BoundedFinder {
+class HalfFinder final : public ProductFinder {
  public:
   // Whether it knows the metric and the types.
   static bool applies(const DeviceSearch& search);
@@ -37,6 +37,11 @@ class HalfFinder final : public BoundedFinder {
   void bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer& terms,
               const gpu::Buffer& found) const override;
   double key_of_bound(double bound) const override;
+  void expect_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count,
+                       std::int64_t most) override;
+  void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) override;
+  void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits, const MetRows& met,
+                const PairList& found) const override;
   std::string name() const override { return "f16 products, on the device"; }
 
  private:
@@ -51,7 +56,12 @@ class HalfFinder final : public BoundedFinder {
     float loss;
   };
 
-  void choose_scale(gpu::Queue& queue);
+  // Queries, with the scale that they and these rows need.
+  void round_queries(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count);
+  void choose_scale(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count);
+  RoundedForm row_form() const {
+    return products_ ? RoundedForm::row_of_products : RoundedForm::row_of_distances;
+  }
   Limit limit_of_distance(const Plain& query, double threshold) const;
   Limit limit_of_product(const Plain& query, double threshold) const;
   double slope_of_products(const Plain& query) const;

@@ -8,7 +8,9 @@
 
 #include <nearfield/matrix.hpp>
 
+#include "device/gpu/array_tiles.hpp"
 #include "device/gpu/gpu.hpp"
+#include "distance/gpu/close_step.hpp"
 #include "distance/gpu/pair_list.hpp"
 #include "filter/filter.hpp"
 
@@ -74,6 +76,23 @@ class BoundedFinder : public PairFinder {
 
   // That key.
   virtual double key_of_bound(double bound) const = 0;
+};
+
+// One by products of tiles, which may also be of some rows that were gathered on the device, and of
+// those queries alone that have met them. Such rows are not brought or used as above.
+class ProductFinder : public BoundedFinder {
+ public:
+  // After queries were taken: all rows that may be gathered, as the kernels of keys read them, and
+  // how many of them at a time at most.
+  virtual void expect_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count,
+                               std::int64_t most) = 0;
+  // Some of them, instead of those before. The queue may still have to read them.
+  virtual void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) = 0;
+
+  // Lists the pairs of queries and all of those that have met and are not proven to be above their
+  // threshold. Keys are for others to make.
+  virtual void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits,
+                        const MetRows& met, const PairList& found) const = 0;
 };
 
 }  // namespace nearfield

@@ -47,7 +47,8 @@ void DeviceBuckets::short_list(gpu::Queue& queue, const Asked& asked, gpu::Buffe
               {*tables_[i].starts, bucket_count_, *tables_[i].rows, row_count_,
                static_cast<std::uint32_t>(asked.first_row), static_cast<std::uint32_t>(asked.rows),
                asked.buckets, first + probes * i, of_a_query, marks,
-               static_cast<std::uint32_t>(mark_bytes(row_count_) / 4), *list.count,
+               static_cast<std::uint32_t>(mark_bytes(row_count_) / 4),
+               static_cast<std::uint32_t>(asked.once ? asked.queries : 0), *list.count,
                static_cast<std::uint32_t>(list.most), *list.places, wrong});
   }
 }
@@ -58,8 +59,16 @@ void list_pieces(gpu::Queue& queue, const gpu::Buffer& lists, const gpu::Buffer&
   queue.run({kShortListModule, "list_pieces"}, {count, 1},
             {lists, pieces, static_cast<std::uint32_t>(asked.all),
              static_cast<std::uint32_t>(asked.first), static_cast<std::uint32_t>(asked.rows), marks,
-             static_cast<std::uint32_t>(mark_words), *list.count,
-             static_cast<std::uint32_t>(list.most), *list.places, wrong});
+             static_cast<std::uint32_t>(mark_words), static_cast<std::uint32_t>(asked.once_for),
+             *list.count, static_cast<std::uint32_t>(list.most), *list.places, wrong});
+}
+
+void gather_rows(gpu::Queue& queue, const GatheredFrom& from, const PairList& list,
+                 std::int64_t count, gpu::Buffer& to) {
+  queue.run(
+      {kShortListModule, "gather_rows"}, {count, 1},
+      {from.rows, static_cast<std::uint64_t>(from.begin), static_cast<std::uint64_t>(from.stride),
+       static_cast<std::uint32_t>(from.bytes), *list.places, to});
 }
 
 }  // namespace nearfield

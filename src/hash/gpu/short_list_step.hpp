@@ -29,11 +29,13 @@ class DeviceBuckets {
     std::int64_t queries;
     std::int64_t first_row;
     std::int64_t rows;
+    bool once = false;  // a row is listed for one query, of all that have it
   };
 
   // Lists each row once that is in a bucket of a query: pairs, numbered from the first of each.
-  // marks: mark_bytes of each query, of any values. wrong: 32 bits, to which is added how much the
-  // tables hold that they must not.
+  // marks: mark_bytes of each query, and where rows are listed once then of one more, of any
+  // values; afterwards they say which rows a query has. wrong: 32 bits, to which is added how much
+  // the tables hold that they must not.
   void short_list(gpu::Queue& queue, const Asked& asked, gpu::Buffer& marks, const PairList& list,
                   gpu::Buffer& wrong) const;
 
@@ -60,6 +62,9 @@ struct ListedRows {
   std::int64_t all;
   std::int64_t first;
   std::int64_t rows;
+  // A row is listed for one of so many queries, behind whose marks are those of one more; 0: for
+  // each.
+  std::int64_t once_for = 0;
 };
 
 // Adds to the list each row of the pieces that is not marked yet, and marks it. marks: `mark_words`
@@ -67,5 +72,16 @@ struct ListedRows {
 void list_pieces(gpu::Queue& queue, const gpu::Buffer& lists, const gpu::Buffer& pieces,
                  std::int64_t count, const ListedRows& asked, gpu::Buffer& marks,
                  std::int64_t mark_words, const PairList& list, gpu::Buffer& wrong);
+
+// Copies rows of a list, of so many bytes, to one after the other. from: where those are that may
+// be listed, from byte `begin` on.
+struct GatheredFrom {
+  const gpu::Buffer& rows;
+  std::int64_t begin;
+  std::int64_t stride;
+  std::int64_t bytes;
+};
+void gather_rows(gpu::Queue& queue, const GatheredFrom& from, const PairList& list,
+                 std::int64_t count, gpu::Buffer& to);
 
 }  // namespace nearfield

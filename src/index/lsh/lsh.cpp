@@ -72,7 +72,6 @@ class Lsh final : public Family {
 
   void check_search_device(const Context& context) const override {
     check_one_device(context, "an index of the family lsh");
-    if (parameters_.tiles) check_on_cpu(context, "an index of the family lsh with compare=tiles");
   }
 
   TunedIndex tune(const RowSource& rows, const RowSource& queries, const TuneIndexOptions& options,
@@ -93,7 +92,7 @@ class Lsh final : public Family {
   Divided divide(std::span<const AskedPart> parts, const Context& context) const {
     LshStay stay;
     if (on_device(context)) {
-      stay = lsh_stay(runs_of(parts), parameters_.probes,
+      stay = lsh_stay(runs_of(parts), {parameters_.probes, parameters_.tiles},
                       round_up(row_bytes(spec_.dtype, spec_.cols), std::int64_t{8}), context);
     }
     std::vector<AskedPart> asked;

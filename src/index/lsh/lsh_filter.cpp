@@ -116,7 +116,9 @@ class LshPairFilterMaker final : public LshFilterMaker {
 }  // namespace
 
 std::unique_ptr<FilterMaker> LshFinder::make(DType queries, const Context& context) const {
-  if (on_device(context)) return LshDevice(*run_, probes_, stays_, context).make(metric_, queries);
+  if (on_device(context)) {
+    return LshDevice(*run_, {probes_, tiles_}, stays_, context).make(metric_, queries);
+  }
   const Isa isa = isa_of(context);
   if (tiles_) return make_lsh_tiles(*run_, probes_, metric_, queries, dtype_, isa);
   return std::make_unique<LshPairFilterMaker>(*run_, probes_, metric_, isa);
@@ -127,7 +129,9 @@ void LshFinder::add_to(SearchShape& shape, const Context& context) const {
   constexpr double kShare = 1.0 / 64;  // of the rows, that are verified: a guess
   const std::int64_t rows = run_->rows.size();
   shape.value_cost *= kShare;
-  if (on_device(context)) return LshDevice(*run_, probes_, stays_, context).add_to(shape);
+  if (on_device(context)) {
+    return LshDevice(*run_, {probes_, tiles_}, stays_, context).add_to(shape);
+  }
   if (tiles_) return add_lsh_tiles_to(shape, *run_, probes_);
   shape.tiles = TileShape{.most_rows = rows,
                           .most_pairs = rows,

@@ -48,6 +48,53 @@ void expect_as_on_cpu(const Index& index, MatrixView queries, const IdFilter& fi
   test::expect_same_answers(index.within(queries, near, context), index.within(queries, near));
 }
 
+// An index, and one of the same rows that compares them by tiles.
+struct BothLsh {
+  BothLsh(const std::string& family, DType dtype, std::int64_t cols,
+          Metric metric = Metric::sqeuclidean)
+      : pairs({.family = family, .dtype = dtype, .cols = cols, .metric = metric}),
+        tiles(
+            {.family = family + ",compare=tiles", .dtype = dtype, .cols = cols, .metric = metric}) {
+  }
+
+  void add(MatrixView rows) {
+    pairs.add(rows);
+    tiles.add(rows);
+  }
+  void remove(std::span<const std::int64_t> ids) {
+    pairs.remove(ids);
+    tiles.remove(ids);
+  }
+
+  Index pairs;
+  Index tiles;
+};
+
+// Of tiles on the device, what pairs of the CPU answer.
+void expect_tiles_as_pairs(const BothLsh& lsh, MatrixView queries, const IdFilter& filter = {},
+                           const Context& context = on_lsh_device()) {
+  RangeOptions near{.radius = 0, .filter = filter};
+  for (const std::int64_t k : {3, 3'000}) {
+    const SearchOptions options{.k = k, .filter = filter};
+    const Neighbors found = lsh.tiles.search(queries, options, context);
+    const Neighbors expected = lsh.pairs.search(queries, options);
+    test::expect_same_answers(found, expected);
+    EXPECT_FALSE(found.exact);
+    EXPECT_NE(found.stats.plan.filter.find("compared by tiles, on the device"), std::string::npos)
+        << found.stats.plan.filter;
+    EXPECT_LE(found.stats.pairs_verified, expected.stats.pairs_verified);
+    if (k > 3) continue;
+    for (std::int64_t query = 0; query < expected.queries; ++query) {
+      if (expected.counts[static_cast<std::size_t>(query)] < k) continue;
+      const auto nearest = static_cast<std::size_t>(k * query);
+      near.radius = std::max(near.radius, static_cast<double>(expected.distances[nearest]));
+    }
+  }
+  const Ranges expected = lsh.pairs.within(queries, near);
+  EXPECT_GT(std::ssize(expected.ids), 0);
+  test::expect_same_answers(lsh.tiles.within(queries, near, context), expected);
+}
+
 Context with_limit(std::int64_t bytes) {
   Context context = on_lsh_device();
   context.device_memory_limit = bytes;
@@ -76,6 +123,46 @@ TEST(DeviceLsh, AnswersAsTheCpu) {
     expect_as_on_cpu(index, queries);
     index.save(folder.path("index"));
     expect_as_on_cpu(Index::open(folder.path("index")), queries);
+  }
+}
+
+TEST(DeviceLsh, TilesAnswerAsPairs) {
+  for (const auto& [family, dtype, metric] :
+       {std::tuple("lsh,tables=4,probes=6", DType::u8, Metric::sqeuclidean),
+        {"lsh,tables=2,probes=9,bits=6", DType::i8, Metric::euclidean},
+        {"lsh,tables=4,probes=6", DType::u8, Metric::cosine},
+        {"lsh,tables=3,probes=9,bits=40", DType::f32, Metric::cosine},
+        {"lsh,hash=gaussian,each=2,bits=8,tables=2", DType::f32, Metric::euclidean},
+        {"lsh,hash=floor,bits=12,tables=3,width=300", DType::f16, Metric::sqeuclidean},
+        {"lsh,hash=e8,bits=32,tables=2,width=400", DType::f64, Metric::cosine}}) {
+    SCOPED_TRACE(std::string(family) + " of " + std::string(to_string(dtype)));
+    const Matrix rows = data::make_matrix({data::Kind::gaussian, dtype, 4'096, 20, 1});
+    const Matrix queries = data::make_matrix({data::Kind::gaussian, dtype, 140, 20, 2});
+    BothLsh lsh(family, dtype, 20, metric);
+    lsh.add(rows);
+    expect_tiles_as_pairs(lsh, queries);
+    expect_tiles_as_pairs(lsh, rows.view().slice(5, 1));
+    std::vector<std::int64_t> ids;
+    for (std::int64_t id = 0; id < 4'096; id += 3) ids.push_back(id);
+    expect_tiles_as_pairs(lsh, queries, {IdFilter::Kind::without, ids});
+    lsh.remove(ids);
+    expect_tiles_as_pairs(lsh, queries);
+  }
+}
+
+// All rows are in one of two buckets: what has thresholds is not found again, of any type.
+TEST(DeviceLsh, TilesVerifyFewOfCrowdedBuckets) {
+  for (const DType dtype : {DType::u8, DType::f32}) {
+    SCOPED_TRACE(to_string(dtype));
+    const Matrix rows = data::make_matrix({data::Kind::uniform, dtype, 8'192, 30, 3});
+    BothLsh lsh("lsh,bits=1,tables=1,probes=2", dtype, 30);
+    lsh.add(rows);
+    const MatrixView queries = rows.view().slice(0, 200);
+    expect_tiles_as_pairs(lsh, queries);
+    const Neighbors all = lsh.pairs.search(queries, {.k = 1});
+    const Neighbors few = lsh.tiles.search(queries, {.k = 1}, on_lsh_device());
+    EXPECT_EQ(all.stats.pairs_verified, 200 * 8'192);
+    EXPECT_LT(few.stats.pairs_verified, 200 * 8'192 / 6);
   }
 }
 
@@ -114,6 +201,27 @@ TEST(DeviceLsh, WhatIsLargerThanTheDeviceComesInPieces) {
   }
 }
 
+TEST(DeviceLsh, TilesOfWhatIsLargerThanTheDeviceComeInPieces) {
+  for (const std::string match : {"table", "sort"}) {
+    const Matrix rows = data::make_matrix({data::Kind::gaussian, DType::f32, 8'256, 20, 6});
+    const Matrix queries = data::make_matrix({data::Kind::gaussian, DType::f32, 140, 20, 7});
+    BothLsh lsh("lsh,tables=4,probes=6,match=" + match, DType::f32, 20);
+    lsh.add(rows.view().slice(0, 6'016));
+    lsh.add(rows.view().slice(6'016, 2'240));
+    std::vector<std::int64_t> ids;
+    for (std::int64_t id = 0; id < rows.rows(); id += 5) ids.push_back(id);
+    for (const std::int64_t limit : {150'000, 1'000'000, 50'000'000}) {
+      SCOPED_TRACE(match + " within " + std::to_string(limit));
+      expect_tiles_as_pairs(lsh, queries, {}, with_limit(limit));
+      expect_tiles_as_pairs(lsh, queries, {IdFilter::Kind::without, ids}, with_limit(limit));
+    }
+    // All rows in one of two buckets: more than is sent, gathered or found at a time.
+    BothLsh crowded("lsh,bits=1,tables=1,probes=2,match=" + match, DType::f32, 20);
+    crowded.add(rows);
+    expect_tiles_as_pairs(crowded, queries.view().slice(0, 20), {}, with_limit(150'000));
+  }
+}
+
 // Runs of a million rows and two, as far as one can see from outside: their tables are of few.
 struct LongRuns {
   explicit LongRuns(bool sorted) {
@@ -129,7 +237,9 @@ struct LongRuns {
       run->tables = few->runs().front()->tables;
     }
   }
-  LshStay stay(const Context& context) const { return lsh_stay(runs, kProbes, kRowBytes, context); }
+  LshStay stay(const Context& context, bool tiles = false) const {
+    return lsh_stay(runs, {kProbes, tiles}, kRowBytes, context);
+  }
 
   static constexpr std::int64_t kProbes = 6;
   static constexpr std::int64_t kCols = 2;
@@ -143,23 +253,25 @@ struct LongRuns {
 // Or else they would be counted, and come piece by piece all the same.
 TEST(DeviceLsh, SortedRunsStayOnlyWhereAllTheirRowsAreMarkedAtOnce) {
   const LongRuns sorted(true);
-  std::size_t most = 0;
-  std::size_t least = sorted.runs.size();
-  for (std::int64_t limit = 1'000'000; limit < 200'000'000; limit += limit / 40) {
-    const LshStay stay = sorted.stay(with_limit(limit));
-    most = std::max(most, stay.runs.size());
-    least = std::min(least, stay.runs.size());
-    for (const LshRun* const run : stay.runs) {
-      const Context left = with_limit(stay.left);
-      SearchShape shape;
-      shape.cols = LongRuns::kCols;
-      shape.base_row_bytes = LongRuns::kRowBytes;
-      LshDevice(*run, LongRuns::kProbes, true, left).add_to(shape);
-      EXPECT_GE(shape.most_chunk, run->rows.size()) << limit;
+  for (const bool tiles : {false, true}) {
+    std::size_t most = 0;
+    std::size_t least = sorted.runs.size();
+    for (std::int64_t limit = 1'000'000; limit < 300'000'000; limit += limit / 40) {
+      const LshStay stay = sorted.stay(with_limit(limit), tiles);
+      most = std::max(most, stay.runs.size());
+      least = std::min(least, stay.runs.size());
+      for (const LshRun* const run : stay.runs) {
+        const Context left = with_limit(stay.left);
+        SearchShape shape;
+        shape.cols = LongRuns::kCols;
+        shape.base_row_bytes = LongRuns::kRowBytes;
+        LshDevice(*run, {LongRuns::kProbes, tiles}, true, left).add_to(shape);
+        EXPECT_GE(shape.most_chunk, run->rows.size()) << limit;
+      }
     }
+    EXPECT_EQ(least, 0u);
+    EXPECT_EQ(most, 2u);
   }
-  EXPECT_EQ(least, 0u);
-  EXPECT_EQ(most, 2u);
 }
 
 TEST(DeviceLsh, CopiesThatDoNotFitALowerLimitAreLetGo) {
@@ -198,33 +310,39 @@ TEST(DeviceLsh, WhatIsNotFiniteIsNeverFound) {
   reinterpret_cast<float*>(rows.row(3))[2] = std::numeric_limits<float>::quiet_NaN();
   reinterpret_cast<float*>(rows.row(4))[2] = std::numeric_limits<float>::infinity();
   reinterpret_cast<float*>(rows.row(5))[2] = std::numeric_limits<float>::max();
-  Index index({.family = "lsh,bits=2,tables=2,probes=4", .dtype = DType::f32, .cols = 6});
-  index.add(rows);
-  expect_as_on_cpu(index, rows.view().slice(0, 10));
-  expect_as_on_cpu(index, rows.view().slice(0, 10), {}, with_limit(100'000));
+  BothLsh lsh("lsh,bits=2,tables=2,probes=4", DType::f32, 6);
+  lsh.add(rows);
+  const MatrixView queries = rows.view().slice(0, 10);
+  for (const Context& context : {on_lsh_device(), with_limit(150'000)}) {
+    expect_as_on_cpu(lsh.pairs, queries, {}, context);
+    expect_tiles_as_pairs(lsh, queries, {}, context);
+  }
 }
 
 TEST(DeviceLsh, SaysWhatItCannotDo) {
   const test::TempFolder folder;
   const Matrix rows = data::make_matrix({data::Kind::uniform, DType::u8, 3'008, 6, 5});
   const MatrixView query = rows.view().slice(0, 1);
-  for (const std::string family : {"lsh,bits=2,tables=2,probes=4", "lsh,match=sort,tables=2"}) {
+  for (const std::string family : {"lsh,bits=2,tables=2,probes=4", "lsh,match=sort,tables=2",
+                                   "lsh,bits=2,tables=2,probes=4,compare=tiles"}) {
     SCOPED_TRACE(family);
     Index index({.family = family, .dtype = DType::u8, .cols = 6});
     index.add(rows);
     expect_error([&] { index.search(query, {.k = 1}, with_limit(2'000)); }, ErrorCode::memory_limit,
                  {"2000", "raise its limit"});
   }
-  Index index({.family = "lsh,bits=2,tables=2,probes=4", .dtype = DType::u8, .cols = 6});
-  index.add(rows);
-  index.save(folder.path("lsh"));
-  std::string bytes = folder.get("lsh");
-  for (std::size_t i = bytes.size() - 4; i < bytes.size(); ++i) bytes[i] = '\xff';
-  folder.put("lsh", bytes);
-  const Index changed = Index::open(folder.path("lsh"));
-  for (const Context& context : {on_lsh_device(), with_limit(100'000)}) {
-    expect_error([&] { changed.search(query, {.k = 1}, context); }, ErrorCode::corrupt_file,
-                 {"among the 3008", "build the index again"});
+  BothLsh lsh("lsh,bits=2,tables=2,probes=4", DType::u8, 6);
+  lsh.add(rows);
+  for (Index* const index : {&lsh.pairs, &lsh.tiles}) {
+    index->save(folder.path("lsh"));
+    std::string bytes = folder.get("lsh");
+    for (std::size_t i = bytes.size() - 4; i < bytes.size(); ++i) bytes[i] = '\xff';
+    folder.put("lsh", bytes);
+    const Index changed = Index::open(folder.path("lsh"));
+    for (const Context& context : {on_lsh_device(), with_limit(150'000)}) {
+      expect_error([&] { changed.search(query, {.k = 1}, context); }, ErrorCode::corrupt_file,
+                   {"among the 3008", "build the index again"});
+    }
   }
 }
 

@@ -20,16 +20,26 @@
 #include "filter/filter.hpp"
 #include "filter/filter_maker.hpp"
 #include "filter/gpu/pairs_by_query.hpp"
+#include "index/lsh/gpu/lsh_products.hpp"
+#include "index/lsh/lsh_device.hpp"
+#include "index/lsh/lsh_tables.hpp"
 
 namespace nearfield {
 
 // Of a block. More would not fill a device better: a bucket of a query is a block of threads.
 inline constexpr std::int64_t kLshBlockQueries = 64;
+// With tiles, and one more: of all of them.
+inline constexpr std::int64_t kLshTileMarks = kLshTileQueries + 1;
 inline constexpr std::int64_t kMostLshPairs = 1 << 18;  // found of a block at a time
 
 inline std::int64_t lsh_device_limit(const gpu::Device& device, const Context& context) {
   return context.device_memory_limit.value_or(device.facts().memory);
 }
+
+// With tiles: of the rows that a block has met, what part is compared first, where queries have no
+// threshold yet and all of it is found; of fewer rows all.
+inline constexpr std::int64_t kFirstLshPart = 8;
+inline constexpr std::int64_t kFewLshRows = 1024;
 
 // Where they are spread evenly, a tenth less than fit.
 inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t listed, std::int64_t most) {
@@ -37,41 +47,58 @@ inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t listed, std::i
   return std::max<std::int64_t>(static_cast<std::int64_t>(fit * static_cast<double>(rows)), 1);
 }
 
-// Who lists the rows of buckets, and makes their keys.
+// Who lists the rows of buckets, and makes their keys: of all pairs, or of those that products let
+// through.
 class LshPairFinder {
  public:
   virtual ~LshPairFinder() = default;
 
   // Of queries of the batch with the first rows of these: as many as there is room for what is
   // found. Says how many rows these are. places: a pair in 64 bits, both from the first of theirs.
-  std::int64_t find(Range queries, Range rows, std::vector<std::uint64_t>& places,
-                    std::vector<double>& keys) {
+  std::int64_t find(Range queries, Range rows, std::span<const double> thresholds,
+                    std::vector<std::uint64_t>& places, std::vector<double>& keys) {
+    std::optional<std::int64_t> of_all;  // that were listed first
     for (;;) {
-      const std::uint32_t listed = list(queries, rows);
-      if (listed <= list_->most) {
-        make_room(places, listed);
-        make_room(keys, listed);
-        if (listed > 0) read_keyed(queries, rows, places, keys);
+      const std::int64_t listed = list(queries, rows, products_ ? products_->met() : *list_);
+      if (!of_all) of_all = listed;
+      const std::int64_t most = most_listed(queries, rows, thresholds, *of_all);
+      const bool compares = products_ && listed <= most && listed > 0;
+      const std::int64_t found = compares ? close(queries, rows, thresholds, listed) : listed;
+      if (listed <= most && found <= list_->most) {
+        make_room(places, static_cast<std::size_t>(found));
+        make_room(keys, static_cast<std::size_t>(found));
+        if (found > 0) read_keyed(queries, rows, places, keys);
         return rows.size();
       }
-      rows.end = rows.begin + rows_that_fit(rows.size(), listed, list_->most);
+      rows.end = rows.begin + (listed > most ? rows_that_fit(rows.size(), listed, most)
+                                             : rows_that_fit(rows.size(), found, list_->most));
     }
   }
   bool is_finite(std::int64_t query) const { return finite_[static_cast<std::size_t>(query)]; }
 
  protected:
-  // How many pairs there are, also without room for them.
-  virtual std::uint32_t list(Range queries, Range rows) = 0;
+  // What list() has left: of each query a bit for each row, whether it has met it.
+  struct Marked {
+    gpu::Queue& queue;
+    const gpu::Buffer& marks;
+    std::int64_t words;      // of 32 bits, of a query
+    std::int64_t first_row;  // on the device
+  };
+
+  // Lists pairs, or with products each row once. How many there are, also without room for them.
+  virtual std::uint32_t list(Range queries, Range rows, const PairList& to) = 0;
+  virtual Marked marked() const = 0;
   // Makes the keys of what is listed, and reads as much as there is room for.
   virtual void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
                           std::span<double> keys) = 0;
 
   // wrong: how much buckets hold that is not among the rows of the run.
-  std::uint32_t read_listed(gpu::Queue& queue, const gpu::Buffer& wrong, std::int64_t rows) const {
+  static std::uint32_t read_listed(gpu::Queue& queue, const PairList& list,
+                                   const gpu::Buffer& wrong, std::int64_t rows) {
     std::uint32_t listed = 0;
     std::uint32_t wrong_rows = 0;
     const gpu::WaitAtEnd wait(queue);
-    queue.read(*list_->count, &listed);
+    queue.read(*list.count, &listed);
     queue.read(wrong, &wrong_rows);
     queue.wait();
     if (wrong_rows != 0) {
@@ -90,8 +117,39 @@ class LshPairFinder {
   }
 
   std::optional<PairList> list_;
-  std::vector<bool> finite_;  // of the queries of the batch
+  std::optional<LshProducts> products_;  // with tiles
+  std::vector<bool> finite_;             // of the queries of the batch
+
+ private:
+  std::int64_t most_listed(Range queries, Range rows, std::span<const double> thresholds,
+                           std::int64_t of_all) const {
+    if (!products_) return list_->most;
+    const std::int64_t most = products_->most_met(queries.size());
+    const bool first = rows.begin == 0 &&
+                       std::ranges::count(thresholds, std::numeric_limits<double>::infinity()) > 0;
+    return first ? std::min(most, std::max(kFewLshRows, of_all / kFirstLshPart)) : most;
+  }
+
+  // A query that is not finite finds nothing.
+  std::int64_t close(Range queries, Range rows, std::span<const double> thresholds,
+                     std::int64_t listed) {
+    thresholds_.assign(thresholds.begin(), thresholds.end());
+    for (std::size_t i = 0; i < thresholds_.size(); ++i) {
+      if (is_finite(queries.begin + static_cast<std::int64_t>(i))) continue;
+      thresholds_[i] = std::numeric_limits<double>::quiet_NaN();
+    }
+    const auto [queue, marks, words, first_row] = marked();
+    return products_->close(queue, queries, thresholds_, rows.begin - first_row, listed, marks,
+                            words, *list_);
+  }
+
+  std::vector<double> thresholds_;
 };
+
+inline std::string device_filter_name(const LshRun& run, const LshLook& look) {
+  return lsh_filter_name(run, look.probes) + (look.tiles ? ", compared by tiles" : "") +
+         ", on the device";
+}
 
 // Asked by one thread.
 class LshDeviceFilter final : public Filter {
@@ -102,11 +160,11 @@ class LshDeviceFilter final : public Filter {
   void start(std::int64_t first_query) { first_query_ = first_query; }
   void take(const Piece& rows) { rows_ = rows; }
 
-  void survivors(const Block& block, std::span<const double> /*thresholds*/,
+  void survivors(const Block& block, std::span<const double> thresholds,
                  Candidates& out) const override {
     const Range queries{block.queries.begin - first_query_, block.queries.end - first_query_};
     const Range rows = block.rows;
-    const std::int64_t answered = finder_.find(queries, rows, places_, keys_);
+    const std::int64_t answered = finder_.find(queries, rows, thresholds, places_, keys_);
     by_query_.sort(places_, queries.size());
     out.start_keyed({block.queries, {rows.begin, rows.begin + answered}}, std::ssize(places_));
     for (std::int64_t i = 0; i < queries.size(); ++i) {

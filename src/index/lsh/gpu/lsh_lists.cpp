@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/decode.hpp"
 #include "core/fail.hpp"
 #include "core/tasks.hpp"
@@ -23,25 +24,42 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kMostSentRows = 1 << 20;            // of lists, at a time
-constexpr std::int64_t kMostSentPieces = 1 << 16;          // likewise
-constexpr std::size_t kRowsOfAPiece = 1 << 12;             // which a block of threads lists
-constexpr std::int64_t kRowsOfAWord = 64;                  // pieces of the base are whole words
-constexpr std::int64_t kMarkBytes = kLshBlockQueries / 8;  // of a row: a bit for each query
+constexpr std::int64_t kMostSentRows = 1 << 20;    // of lists, at a time
+constexpr std::int64_t kMostSentPieces = 1 << 16;  // likewise
+constexpr std::size_t kRowsOfAPiece = 1 << 12;     // which a block of threads lists
+constexpr std::int64_t kRowsOfAWord = 64;          // pieces of the base are whole words
 constexpr std::int64_t kMostRowsAtOnce = 1 << 25;  // 64 queries with them are fewer than 2^32 pairs
 
-// Half of the bytes of a device are for rows, and a bit for each of them and each query; an eighth
-// each for queries, pairs, lists and their pieces. Of the last three, how much at a time fits.
+std::int64_t queries_of_block(bool tiles) { return tiles ? kLshTileQueries : kLshBlockQueries; }
+// Of a row a bit for each query; with tiles one more.
+std::int64_t marks_of_block(bool tiles) { return tiles ? kLshTileMarks : kLshBlockQueries; }
+std::int64_t mark_bytes_of_row(bool tiles) {
+  return divide_up(marks_of_block(tiles), std::int64_t{8});
+}
+
+// With tiles, a quarter of a device is for products.
+std::int64_t beside_lsh_products(std::int64_t limit, bool tiles) {
+  return tiles ? limit - limit / 4 : limit;
+}
+
+// Half of the other bytes of a device are for rows, and a bit for each of them and each query; an
+// eighth each for queries, pairs, lists and their pieces. Of the last three, how much at a time
+// fits, and how many rows are gathered for products.
 struct ListsRoom {
   std::int64_t pairs;
   std::int64_t sent_rows;
   std::int64_t sent_pieces;
+  std::int64_t gathered;
 };
 
-ListsRoom room_for_lists(std::int64_t limit) {
-  return {.pairs = std::min(limit / 8 / PairList::kPairBytes, kMostLshPairs),
-          .sent_rows = std::min(limit / 8 / 4, kMostSentRows),
-          .sent_pieces = std::min(limit / 8 / std::int64_t{sizeof(ListPiece)}, kMostSentPieces)};
+ListsRoom room_for_lists(std::int64_t limit, const LshLists& lists, std::int64_t row_bytes) {
+  const std::int64_t eighth = beside_lsh_products(limit, lists.look.tiles) / 8;
+  const LshProductRoom products{row_bytes, lists.run.functions.directions.cols()};
+  return {
+      .pairs = std::min(eighth / PairList::kPairBytes, kMostLshPairs),
+      .sent_rows = std::min(eighth / 4, kMostSentRows),
+      .sent_pieces = std::min(eighth / std::int64_t{sizeof(ListPiece)}, kMostSentPieces),
+      .gathered = lists.look.tiles ? products.rows_within(limit / 4, lists.run.rows.size()) : 0};
 }
 
 // What stays on a device of a run whose lists do not.
@@ -54,10 +72,9 @@ class LshListsSearch final : public LshPairFinder {
  public:
   LshListsSearch(const LshLists& lists, MetricSpec metric, DType queries)
       : device_(gpu::open_device(lists.context.device).device),
+        lists_(lists),
         run_(lists.run),
-        probes_(lists.probes),
         stays_(lists.stays),
-        room_(room_for_lists(lsh_device_limit(device_, lists.context))),
         metric_(metric),
         query_type_(queries),
         isa_(isa_of(lists.context)),
@@ -69,7 +86,7 @@ class LshListsSearch final : public LshPairFinder {
     monitor_ = &monitor;
     row_type_ = rows;
     places_.reset();
-    places_.emplace(queries, run_, probes_, metric_, isa_, threads_, monitor);
+    places_.emplace(queries, run_, lists_.look.probes, metric_, isa_, threads_, monitor);
     finite_.assign(static_cast<std::size_t>(queries.rows()), false);
     for (std::int64_t i = 0; i < queries.rows(); ++i) {
       finite_[static_cast<std::size_t>(i)] =
@@ -80,6 +97,7 @@ class LshListsSearch final : public LshPairFinder {
     queries_ = copied_rows(device_, *queue_, queries);
     queue_->wait();
     if (!list_) make_scratch();
+    if (products_) products_->take_queries(*queue_, queries);
   }
 
   // Says how many of them it has taken: fewer, where the device has less memory than it said.
@@ -102,23 +120,32 @@ class LshListsSearch final : public LshPairFinder {
 
   // Of what is found and sent, half as much until the device has the memory.
   void make_scratch() {
+    room_ = room_for_lists(lsh_device_limit(device_, lists_.context), lists_,
+                           row_bytes(row_type_, run_.functions.directions.cols()));
     while (!has_scratch()) {
-      if (room_.pairs / 2 < kLshBlockQueries) fail_refused(1);
+      if (room_.pairs / 2 < queries_of_block(lists_.look.tiles)) fail_refused(1);
       room_ = {room_.pairs / 2, std::max<std::int64_t>(room_.sent_rows / 2, 1),
-               std::max<std::int64_t>(room_.sent_pieces / 2, 1)};
+               std::max<std::int64_t>(room_.sent_pieces / 2, 1),
+               std::max<std::int64_t>(room_.gathered / 2, 1)};
     }
   }
 
   bool has_scratch() {
     try {
       list_.emplace(device_, room_.pairs);
-      lists_ = device_.allocate(room_.sent_rows * 4);
+      sent_ = device_.allocate(room_.sent_rows * 4);
       pieces_ = device_.allocate(room_.sent_pieces * std::int64_t{sizeof(ListPiece)});
       wrong_ = device_.allocate(sizeof(std::uint32_t));
+      if (lists_.look.tiles) {
+        products_.emplace(
+            device_,
+            LshProducts::Types{metric_, query_type_, row_type_, run_.functions.directions.cols()},
+            room_.gathered);
+      }
       return true;
     } catch (const gpu::OutOfMemory&) {
       list_.reset();
-      lists_.reset();
+      sent_.reset();
       return false;
     }
   }
@@ -126,9 +153,10 @@ class LshListsSearch final : public LshPairFinder {
   bool fits(const Piece& rows) {
     try {
       const std::int64_t bytes = DeviceBuckets::mark_bytes(rows.view.rows());
-      if (marks_ == nullptr || marks_->bytes() < kLshBlockQueries * bytes) {
+      const std::int64_t of_a_block = marks_of_block(lists_.look.tiles) * bytes;
+      if (marks_ == nullptr || marks_->bytes() < of_a_block) {
         marks_.reset();
-        marks_ = device_.allocate(kLshBlockQueries * bytes);
+        marks_ = device_.allocate(of_a_block);
       }
       mark_words_ = bytes / 4;
       const gpu::WaitAtEnd wait(*queue_);
@@ -144,6 +172,7 @@ class LshListsSearch final : public LshPairFinder {
         came_ = copied_rows(device_, *queue_, rows.view);
         first_row_ = rows.first;
       }
+      if (products_) products_->take_rows(*queue_, rows_there(), rows.view.rows());
       queue_->wait();
       return true;
     } catch (const gpu::OutOfMemory&) {
@@ -153,10 +182,12 @@ class LshListsSearch final : public LshPairFinder {
     }
   }
 
-  std::uint32_t list(Range queries, Range rows) override {
+  const gpu::ArrayTile& rows_there() const { return stays_ ? kept_->rows : came_; }
+
+  std::uint32_t list(Range queries, Range rows, const PairList& to) override {
     const gpu::WaitAtEnd wait(*queue_);
     queue_->fill(*wrong_, 0);
-    queue_->fill(*list_->count, 0);
+    queue_->fill(*to.count, 0);
     queue_->fill(*marks_, 0);
     host_lists_.clear();
     host_pieces_.clear();
@@ -165,23 +196,25 @@ class LshListsSearch final : public LshPairFinder {
       for (std::int64_t table = 0; table < run_.functions.tables; ++table) {
         const KeyTableView& view = run_.tables[static_cast<std::size_t>(table)];
         for (const KeyPlace& place : places_->of(query, table)) {
-          add(view.rows_of(place), static_cast<std::uint32_t>(query - queries.begin), rows);
+          add(view.rows_of(place), static_cast<std::uint32_t>(query - queries.begin), rows, to);
         }
       }
     }
-    send(rows);
-    return read_listed(*queue_, *wrong_, run_.rows.size());
+    send(rows, to);
+    return read_listed(*queue_, to, *wrong_, run_.rows.size());
   }
+  Marked marked() const override { return {*queue_, *marks_, mark_words_, first_row_}; }
 
   // Those of a bucket that are asked for; behind the last row, also what is not there, which the
   // device counts.
-  void add(std::span<const std::uint32_t> found, std::uint32_t query, Range rows) {
+  void add(std::span<const std::uint32_t> found, std::uint32_t query, Range rows,
+           const PairList& to) {
     if (rows.end == run_.rows.size()) rows.end = std::int64_t{1} << 32;
     found = rows_between(found, rows);
     while (!found.empty()) {
       if (std::ssize(host_lists_) == room_.sent_rows ||
           std::ssize(host_pieces_) == room_.sent_pieces) {
-        send(rows);
+        send(rows, to);
       }
       const std::size_t count =
           std::min({found.size(), kRowsOfAPiece,
@@ -194,16 +227,19 @@ class LshListsSearch final : public LshPairFinder {
     }
   }
 
-  void send(Range rows) {
+  void send(Range rows, const PairList& to) {
     if (host_pieces_.empty()) return;
     const std::int64_t all = run_.rows.size();
     const auto list_bytes = static_cast<std::int64_t>(4 * host_lists_.size());
     const auto piece_bytes = static_cast<std::int64_t>(sizeof(ListPiece) * host_pieces_.size());
-    queue_->write(*lists_, host_lists_.data(), {1, list_bytes, list_bytes, list_bytes});
+    queue_->write(*sent_, host_lists_.data(), {1, list_bytes, list_bytes, list_bytes});
     queue_->write(*pieces_, host_pieces_.data(), {1, piece_bytes, piece_bytes, piece_bytes});
-    list_pieces(*queue_, *lists_, *pieces_, std::ssize(host_pieces_),
-                {.all = all, .first = rows.begin, .rows = std::min(rows.end, all) - rows.begin},
-                *marks_, mark_words_, *list_, *wrong_);
+    list_pieces(*queue_, *sent_, *pieces_, std::ssize(host_pieces_),
+                {.all = all,
+                 .first = rows.begin,
+                 .rows = std::min(rows.end, all) - rows.begin,
+                 .once_for = lists_.look.tiles ? kLshTileQueries : 0},
+                *marks_, mark_words_, to, *wrong_);
     queue_->wait();
     host_lists_.clear();
     host_pieces_.clear();
@@ -213,16 +249,15 @@ class LshListsSearch final : public LshPairFinder {
                   std::span<double> keys) override {
     const gpu::WaitAtEnd wait(*queue_);
     keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
-                   {stays_ ? kept_->rows : came_, row_type_, rows.begin - first_row_, rows.size()},
-                   *list_);
+                   {rows_there(), row_type_, rows.begin - first_row_, rows.size()}, *list_);
     read_pairs(*queue_, places, keys);
   }
 
   gpu::Device& device_;
+  const LshLists lists_;
   const LshRun& run_;
-  std::int64_t probes_;
   bool stays_;
-  ListsRoom room_;
+  ListsRoom room_{};
   MetricSpec metric_;
   DType query_type_;
   DType row_type_ = DType::f32;
@@ -237,7 +272,7 @@ class LshListsSearch final : public LshPairFinder {
   std::int64_t first_row_ = 0;  // that the device has
   std::unique_ptr<gpu::Buffer> marks_;
   std::int64_t mark_words_ = 0;
-  std::unique_ptr<gpu::Buffer> lists_;
+  std::unique_ptr<gpu::Buffer> sent_;
   std::unique_ptr<gpu::Buffer> pieces_;
   std::unique_ptr<gpu::Buffer> wrong_;
   std::vector<std::uint32_t> host_lists_;
@@ -250,7 +285,7 @@ class LshListsFilterMaker final : public FilterMaker {
  public:
   LshListsFilterMaker(const LshLists& lists, MetricSpec metric, DType queries)
       : search_(lists, metric, queries),
-        filter_(search_, lsh_filter_name(lists.run, lists.probes) + ", on the device") {}
+        filter_(search_, device_filter_name(lists.run, lists.look)) {}
 
   void take_queries(const Piece& queries, const Piece& rows, int /*threads*/,
                     Monitor& monitor) override {
@@ -268,50 +303,64 @@ class LshListsFilterMaker final : public FilterMaker {
   LshDeviceFilter filter_;
 };
 
+// With so many beside products, of which there is one row.
+std::int64_t least_bytes(std::int64_t beside, const LshProductRoom& products, bool tiles) {
+  return tiles ? std::max(divide_up(4 * beside, std::int64_t{3}), 4 * products.bytes(1)) : beside;
+}
+
 }  // namespace
 
-std::optional<std::int64_t> bytes_to_mark(const LshRun& run) {
+// Half of a device is for them; with tiles three eighths, of which a third is less.
+std::optional<std::int64_t> bytes_to_mark(const LshRun& run, bool tiles) {
   const std::int64_t rows = round_up(run.rows.size(), kRowsOfAWord);
   if (rows > kMostRowsAtOnce) return {};
-  return 2 * kMarkBytes * rows;  // half of a device is for them
+  return (tiles ? 3 : 2) * mark_bytes_of_row(tiles) * rows;
 }
 
 void add_lsh_lists_to(SearchShape& shape, const LshLists& lists) {
   const gpu::Opened opened = gpu::open_device(lists.context.device);
   const std::int64_t limit = lsh_device_limit(opened.device, lists.context);
   const std::int64_t largest = opened.device.facts().largest_buffer;
-  const std::int64_t of_a_query = copied_row_bytes(DType::f64, shape.cols);
+  const bool tiles = lists.look.tiles;
+  const std::int64_t beside = beside_lsh_products(limit, tiles);
+  const LshProductRoom products{shape.base_row_bytes, shape.cols};
+  const std::int64_t of_a_query =
+      copied_row_bytes(DType::f64, shape.cols) + (tiles ? products.query_bytes() : 0);
   // A bit for each query; and the row, if it does not stay.
+  const std::int64_t marks = mark_bytes_of_row(tiles);
   const std::int64_t came = lists.stays ? 0 : round_up(shape.base_row_bytes, std::int64_t{8});
-  const std::int64_t of_a_row = kMarkBytes + came;
-  const std::int64_t queries = std::min(limit / 8, largest) / of_a_query;
+  const std::int64_t of_a_row = marks + came;
+  const std::int64_t queries = std::min(beside / 8, largest) / of_a_query;
   const std::int64_t fit =
-      std::min({limit / 2 / of_a_row, largest / std::max(came, kMarkBytes), kMostRowsAtOnce});
+      std::min({beside / 2 / of_a_row, largest / std::max(came, marks), kMostRowsAtOnce});
   const std::int64_t rows =
       std::min(fit, round_up(lists.run.rows.size(), kRowsOfAWord)) / kRowsOfAWord * kRowsOfAWord;
-  const ListsRoom room = room_for_lists(limit);
-  if (queries < 1 || rows < 1 || room.pairs < kLshBlockQueries) {
+  const ListsRoom room = room_for_lists(limit, lists, shape.base_row_bytes);
+  const std::int64_t of_block = queries_of_block(tiles);
+  if (queries < 1 || rows < 1 || room.pairs < of_block || (tiles && room.gathered < 1)) {
     fail(ErrorCode::memory_limit,
          "a search of lsh takes {} bytes of {}, and beside what stays there it has {}: raise its "
          "limit, or leave the device out",
-         std::max({8 * of_a_query, 2 * kRowsOfAWord * of_a_row,
-                   8 * kLshBlockQueries * PairList::kPairBytes}),
+         least_bytes(std::max({8 * of_a_query, 2 * kRowsOfAWord * of_a_row,
+                               8 * of_block * PairList::kPairBytes}),
+                     products, tiles),
          opened.id, limit);
   }
   shape.most_batch = queries;
   shape.most_chunk = rows;
-  shape.tiles = TileShape{.most_queries = kLshBlockQueries,
+  shape.tiles = TileShape{.most_queries = of_block,
                           .most_rows = rows,
-                          .most_pairs = kLshBlockQueries * rows,
+                          .most_pairs = of_block * rows,
                           .most_listed = room.pairs,
                           .listed_bytes = kFoundHostBytes,
                           .first_rows = rows,
                           .most_row_parts = 1,
                           .keep_queries_together = true};
-  shape.query_filter_bytes = LshPlaces::bytes_of_a_query(lists.run, lists.probes);
+  shape.query_filter_bytes =
+      LshPlaces::bytes_of_a_query(lists.run, lists.look.probes) + (tiles ? kQueryHostBytes : 0);
   // With what is sent, in vectors that grow by doubling.
   shape.fixed_bytes +=
-      shape.threads * LshPlaces::bytes_of_a_thread(lists.run, lists.probes) +
+      shape.threads * LshPlaces::bytes_of_a_thread(lists.run, lists.look.probes) +
       2 * (room.sent_rows * 4 + room.sent_pieces * std::int64_t{sizeof(ListPiece)});
   shape.threads = 1;  // who asks the device
 }

@@ -9,6 +9,7 @@
 #include <nearfield/metric.hpp>
 
 #include "filter/filter_maker.hpp"
+#include "index/lsh/lsh_device.hpp"
 #include "index/lsh/lsh_tables.hpp"
 #include "search/plan.hpp"
 
@@ -19,14 +20,14 @@ namespace nearfield {
 // rows stay on the device, or come piece by piece with each batch of queries.
 struct LshLists {
   const LshRun& run;
-  std::int64_t probes;
+  LshLook look;
   bool stays;  // the rows
   const Context& context;
 };
 
 // What a device must have beside the rows of a run that stay there, so that they are marked all at
 // once; nothing where there are too many for that, which then come piece by piece.
-std::optional<std::int64_t> bytes_to_mark(const LshRun& run);
+std::optional<std::int64_t> bytes_to_mark(const LshRun& run, bool tiles);
 
 // How it is to be cut. Throws memory_limit where there is no room for the least that is sent.
 void add_lsh_lists_to(SearchShape& shape, const LshLists& lists);
