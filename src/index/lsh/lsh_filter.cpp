@@ -1,7 +1,6 @@
 #include "index/lsh/lsh_filter.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "index/lsh/lsh_device.hpp"
 #include "index/lsh/lsh_filter_maker.hpp"
 #include "index/lsh/lsh_tile_filter.hpp"
+#include "index/lsh/met_lists.hpp"
 #include "index/lsh/row_marks.hpp"
 #include "search/prepared_base.hpp"
 
@@ -45,7 +45,8 @@ class LshFilter final : public Filter {
   void survivors(const Block& block, std::span<const double> /*thresholds*/,
                  Candidates& out) const override {
     const std::int64_t query = block.queries.begin;
-    std::unique_ptr<ShortList> list = take_list(query, block.rows.begin);
+    std::unique_ptr<ShortList> list = lists_.take(
+        query, block.rows.begin, [&] { return std::make_unique<ShortList>(run_.rows.size()); });
     if (list->query != query) gather(query, block.rows.begin, *list);
     const std::size_t most = block.rows.begin == 0 ? kFirstListed : kMostListed;
     list->listed.clear();
@@ -55,28 +56,13 @@ class LshFilter final : public Filter {
     out.start_listed({block.queries, {block.rows.begin, end}}, kMostListed);
     for (const std::uint32_t row : list->listed) out.add(row);
     out.end_query();
-    list->next = end;
-    if (end == run_.rows.size()) list->query = -1;
-    const std::lock_guard lock(mutex_);
-    lists_.push_back(std::move(list));
+    lists_.give_back(std::move(list), end, run_.rows.size());
   }
 
   bool certified() const override { return false; }
   std::string name() const override { return name_; }
 
  private:
-  // The one that has its rows from `row` on, or one that is free.
-  std::unique_ptr<ShortList> take_list(std::int64_t query, std::int64_t row) const {
-    const std::lock_guard lock(mutex_);
-    auto found = std::ranges::find_if(
-        lists_, [&](const auto& list) { return list->query == query && list->next == row; });
-    if (found == lists_.end()) found = std::ranges::find(lists_, -1, &ShortList::query);
-    if (found == lists_.end()) return std::make_unique<ShortList>(run_.rows.size());
-    std::unique_ptr<ShortList> list = std::move(*found);
-    lists_.erase(found);
-    return list;
-  }
-
   // Marks the rows of all its buckets, from `row` on.
   void gather(std::int64_t query, std::int64_t row, ShortList& list) const {
     const auto first = static_cast<std::uint32_t>(row);
@@ -91,8 +77,7 @@ class LshFilter final : public Filter {
   const LshPlaces* places_ = nullptr;
   std::int64_t first_query_ = 0;
   const Monitor* monitor_ = nullptr;
-  mutable std::mutex mutex_;  // guards lists_
-  mutable std::vector<std::unique_ptr<ShortList>> lists_;
+  mutable MetLists<ShortList> lists_;
 };
 
 class LshPairFilterMaker final : public LshFilterMaker {

@@ -1,7 +1,6 @@
 #include "index/lsh/lsh_tile_filter.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "core/float_environment.hpp"
 #include "filter/rounded/rounded_filter.hpp"
 #include "index/lsh/lsh_filter_maker.hpp"
+#include "index/lsh/met_lists.hpp"
 #include "index/lsh/row_marks.hpp"
 
 namespace nearfield {
@@ -57,7 +57,9 @@ class LshTileFilter final : public Filter {
 
   void survivors(const Block& block, std::span<const double> thresholds,
                  Candidates& out) const override {
-    std::unique_ptr<SharedList> list = take_list(block.queries.begin, block.rows.begin);
+    std::unique_ptr<SharedList> list = lists_.take(block.queries.begin, block.rows.begin, [&] {
+      return std::make_unique<SharedList>(run_.rows.size(), rows_.dtype(), rows_.cols());
+    });
     if (list->query != block.queries.begin) gather(block, *list);
     const std::size_t most = block.rows.begin == 0 ? kFirstShared : kMostTileRows;
     list->listed.clear();
@@ -66,30 +68,13 @@ class LshTileFilter final : public Filter {
     compare(block.queries, thresholds, *list);
     write({block.queries, {block.rows.begin, end}}, *list, out);
     for (const std::uint32_t row : list->listed) list->met_by[row] = 0;
-    list->next = end;
-    if (end == run_.rows.size()) list->query = -1;
-    const std::lock_guard lock(mutex_);
-    lists_.push_back(std::move(list));
+    lists_.give_back(std::move(list), end, run_.rows.size());
   }
 
   bool certified() const override { return false; }
   std::string name() const override { return name_; }
 
  private:
-  // The one that has their rows from `row` on, or one that is free.
-  std::unique_ptr<SharedList> take_list(std::int64_t query, std::int64_t row) const {
-    const std::lock_guard lock(mutex_);
-    auto found = std::ranges::find_if(
-        lists_, [&](const auto& list) { return list->query == query && list->next == row; });
-    if (found == lists_.end()) found = std::ranges::find(lists_, -1, &SharedList::query);
-    if (found == lists_.end()) {
-      return std::make_unique<SharedList>(run_.rows.size(), rows_.dtype(), rows_.cols());
-    }
-    std::unique_ptr<SharedList> list = std::move(*found);
-    lists_.erase(found);
-    return list;
-  }
-
   void gather(const Block& block, SharedList& list) const {
     const auto first = static_cast<std::uint32_t>(block.rows.begin);
     for (std::int64_t query = block.queries.begin; query < block.queries.end; ++query) {
@@ -154,8 +139,7 @@ class LshTileFilter final : public Filter {
   std::int64_t first_query_ = 0;
   Monitor* monitor_ = nullptr;
   MatrixView rows_;
-  mutable std::mutex mutex_;  // guards lists_
-  mutable std::vector<std::unique_ptr<SharedList>> lists_;
+  mutable MetLists<SharedList> lists_;
 };
 
 class LshTileFilterMaker final : public LshFilterMaker {
