@@ -22,7 +22,9 @@ std::string device() {
 class EveryModuleWasRun final : public ::testing::Environment {
  public:
   void TearDown() override {
-    if (device().empty() || GTEST_FLAG_GET(filter) != "*") return;
+    const bool whole =
+        GTEST_FLAG_GET(filter) == "*" && std::getenv("GTEST_TOTAL_SHARDS") == nullptr;
+    if (device().empty() || !whole) return;
     const gpu::Opened opened = gpu::open_device(device());
     const auto queue = opened.device.make_queue(0);
     int used = 0;
