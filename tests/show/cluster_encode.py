@@ -49,7 +49,7 @@ from nearfield import cluster
 
 
 def report(done, total):
-    print(total - done, flush=True)
+    print("left:", total - done, flush=True)
     sys.stdin.readline()  # at once, if nobody will say anything
 
 
@@ -84,7 +84,7 @@ class Job:
         for _ in range(count):
             self._process.stdin.write("\n")
             self._process.stdin.flush()
-            if int(self._next_line()) == 0:
+            if self._left() == 0:
                 raise SystemExit("the job was through before all kills: take more rows")
 
     def kill(self) -> None:
@@ -101,14 +101,15 @@ class Job:
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self.left_at_starts.append(int(self._next_line()))
+        self.left_at_starts.append(self._left())
 
-    def _next_line(self) -> str:
+    def _left(self) -> int:
+        """As it prints it; what Ray prints of workers that died is between."""
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit(f"the job ended, with {self._process.wait()}")
-        return line
+        for line in self._process.stdout:
+            if line.startswith("left:"):
+                return int(line.removeprefix("left:"))
+        raise SystemExit(f"the job ended, with {self._process.wait()}")
 
 
 def stop_worker(nodes: Nodes) -> tuple[Any, int] | None:
