@@ -189,7 +189,7 @@ class LshDeviceSearch final : public LshPairFinder {
     return to;
   }
 
-  std::uint32_t list(Range queries, Range rows, const PairList& to) override {
+  std::uint32_t list(Range queries, Range rows, const PlaceList& to) override {
     queue_->fill(*wrong_, 0);
     kept_->buckets.short_list(*queue_,
                               {.buckets = *query_buckets_,

@@ -86,14 +86,14 @@ class LshPairFinder {
   };
 
   // Lists pairs, or with products each row once. How many there are, also without room for them.
-  virtual std::uint32_t list(Range queries, Range rows, const PairList& to) = 0;
+  virtual std::uint32_t list(Range queries, Range rows, const PlaceList& to) = 0;
   virtual Marked marked() const = 0;
   // Makes the keys of what is listed, and reads as much as there is room for.
   virtual void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
                           std::span<double> keys) = 0;
 
   // wrong: how much buckets hold that is not among the rows of the run.
-  static std::uint32_t read_listed(gpu::Queue& queue, const PairList& list,
+  static std::uint32_t read_listed(gpu::Queue& queue, const PlaceList& list,
                                    const gpu::Buffer& wrong, std::int64_t rows) {
     std::uint32_t listed = 0;
     std::uint32_t wrong_rows = 0;

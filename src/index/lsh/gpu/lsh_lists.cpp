@@ -184,7 +184,7 @@ class LshListsSearch final : public LshPairFinder {
 
   const gpu::ArrayTile& rows_there() const { return stays_ ? kept_->rows : came_; }
 
-  std::uint32_t list(Range queries, Range rows, const PairList& to) override {
+  std::uint32_t list(Range queries, Range rows, const PlaceList& to) override {
     const gpu::WaitAtEnd wait(*queue_);
     queue_->fill(*wrong_, 0);
     queue_->fill(*to.count, 0);
@@ -208,7 +208,7 @@ class LshListsSearch final : public LshPairFinder {
   // Those of a bucket that are asked for; behind the last row, also what is not there, which the
   // device counts.
   void add(std::span<const std::uint32_t> found, std::uint32_t query, Range rows,
-           const PairList& to) {
+           const PlaceList& to) {
     if (rows.end == run_.rows.size()) rows.end = std::int64_t{1} << 32;
     found = rows_between(found, rows);
     while (!found.empty()) {
@@ -227,7 +227,7 @@ class LshListsSearch final : public LshPairFinder {
     }
   }
 
-  void send(Range rows, const PairList& to) {
+  void send(Range rows, const PlaceList& to) {
     if (host_pieces_.empty()) return;
     const std::int64_t all = run_.rows.size();
     const auto list_bytes = static_cast<std::int64_t>(4 * host_lists_.size());

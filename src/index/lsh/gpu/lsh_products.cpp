@@ -37,7 +37,7 @@ std::unique_ptr<ProductFinder> make_product_finder(gpu::Device& device,
 
 // With its place in the list of those that were met.
 std::int64_t LshProductRoom::gathered_bytes() const {
-  return PairList::kPairBytes + row_bytes + rounded_bytes(cols);
+  return PlaceList::kPlaceBytes + row_bytes + rounded_bytes(cols);
 }
 
 // Of gathered rows and of a batch of queries; and limits of a block.

@@ -12,7 +12,6 @@
 #include <nearfield/metric.hpp>
 
 #include "distance/gpu/close_step.hpp"
-#include "distance/gpu/key_step.hpp"
 #include "filter/gpu/pair_finder.hpp"
 #include "filter/gpu/work_pace.hpp"
 
@@ -55,7 +54,7 @@ class LshProducts {
   void take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count);
 
   // To be listed in: each row once that any query of a block has met.
-  const PairList& met() const { return met_; }
+  const PlaceList& met() const { return met_; }
   // How many of them are compared at a time, with so many queries.
   std::int64_t most_met(std::int64_t queries) const { return pace_.rows_of(queries, met_.most); }
 
@@ -70,7 +69,7 @@ class LshProducts {
  private:
   std::unique_ptr<ProductFinder> finder_;
   WorkPace pace_;
-  PairList met_;
+  PlaceList met_;
   gpu::ArrayTile gathered_{};
   const gpu::ArrayTile* rows_ = nullptr;
   std::vector<std::byte> host_limits_;
