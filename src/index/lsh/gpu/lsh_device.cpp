@@ -329,7 +329,8 @@ void LshDevice::add_to(SearchShape& shape) const {
 
 std::unique_ptr<FilterMaker> LshDevice::make(MetricSpec metric, DType queries) const {
   if (!stays_ || has_lists(run_)) {
-    return make_lsh_lists({run_, look_, stays_, context_}, metric, queries);
+    return make_lsh_lists(gpu::open_device(context_.device).device, {run_, look_, stays_, context_},
+                          metric, queries);
   }
   return std::make_unique<LshDeviceFilterMaker>(run_, look_, metric, queries, context_);
 }

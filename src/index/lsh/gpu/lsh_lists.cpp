@@ -70,8 +70,8 @@ struct LshDeviceValues {
 // A search's own: a batch of queries, some rows, and what is found of both.
 class LshListsSearch final : public LshPairFinder {
  public:
-  LshListsSearch(const LshLists& lists, MetricSpec metric, DType queries)
-      : device_(gpu::open_device(lists.context.device).device),
+  LshListsSearch(gpu::Device& device, const LshLists& lists, MetricSpec metric, DType queries)
+      : device_(device),
         lists_(lists),
         run_(lists.run),
         stays_(lists.stays),
@@ -162,10 +162,7 @@ class LshListsSearch final : public LshPairFinder {
       const gpu::WaitAtEnd wait(*queue_);
       stays_ = stays_ && rows.view.rows() == run_.rows.size();
       if (stays_) {
-        kept_ = run_.copies.of<LshDeviceValues>(&device_, [&] {
-          return std::make_shared<const LshDeviceValues>(
-              LshDeviceValues{copied_rows(device_, *queue_, rows.view)});
-        });
+        keep(rows.view);
         first_row_ = 0;
       } else {
         came_.rows.reset();  // before there is another
@@ -176,10 +173,26 @@ class LshListsSearch final : public LshPairFinder {
       queue_->wait();
       return true;
     } catch (const gpu::OutOfMemory&) {
-      stays_ = false;
-      marks_.reset();  // fewer rows need less, and may lack just that
+      drop_rows();  // fewer need less, and may lack just what these had
       return false;
     }
+  }
+
+  void keep(MatrixView rows) {
+    if (kept_ != nullptr) return;
+    kept_ = run_.copies.of<LshDeviceValues>(&device_, [&] {
+      return std::make_shared<const LshDeviceValues>(
+          LshDeviceValues{copied_rows(device_, *queue_, rows)});
+    });
+  }
+
+  // And those that an earlier search has left there.
+  void drop_rows() {
+    if (stays_) run_.copies.forget(&device_);
+    stays_ = false;
+    kept_.reset();
+    came_.rows.reset();
+    marks_.reset();
   }
 
   const gpu::ArrayTile& rows_there() const { return stays_ ? kept_->rows : came_; }
@@ -283,8 +296,8 @@ class LshListsSearch final : public LshPairFinder {
 
 class LshListsFilterMaker final : public FilterMaker {
  public:
-  LshListsFilterMaker(const LshLists& lists, MetricSpec metric, DType queries)
-      : search_(lists, metric, queries),
+  LshListsFilterMaker(gpu::Device& device, const LshLists& lists, MetricSpec metric, DType queries)
+      : search_(device, lists, metric, queries),
         filter_(search_, device_filter_name(lists.run, lists.look)) {}
 
   void take_queries(const Piece& queries, const Piece& rows, int /*threads*/,
@@ -365,9 +378,9 @@ void add_lsh_lists_to(SearchShape& shape, const LshLists& lists) {
   shape.threads = 1;  // who asks the device
 }
 
-std::unique_ptr<FilterMaker> make_lsh_lists(const LshLists& lists, MetricSpec metric,
-                                            DType queries) {
-  return std::make_unique<LshListsFilterMaker>(lists, metric, queries);
+std::unique_ptr<FilterMaker> make_lsh_lists(gpu::Device& device, const LshLists& lists,
+                                            MetricSpec metric, DType queries) {
+  return std::make_unique<LshListsFilterMaker>(device, lists, metric, queries);
 }
 
 }  // namespace nearfield
