@@ -36,14 +36,11 @@ inline std::int64_t lsh_device_limit(const gpu::Device& device, const Context& c
   return context.device_memory_limit.value_or(device.facts().memory);
 }
 
-// With tiles: of the rows that a block has met, what part is compared first, where queries have no
-// threshold yet and all of it is found; of fewer rows all.
-inline constexpr std::int64_t kFirstLshPart = 8;
-inline constexpr std::int64_t kFewLshRows = 1024;
-
-// Where they are spread evenly, a tenth less than fit.
-inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t listed, std::int64_t most) {
-  const double fit = 0.9 * static_cast<double>(most) / static_cast<double>(listed);
+// Of which `most` are found, if of `rows` there were `found`. Where they are spread evenly, a tenth
+// less than fit.
+inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t found, std::int64_t most) {
+  const double fit =
+      0.9 * static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(found, 1));
   return std::max<std::int64_t>(static_cast<std::int64_t>(fit * static_cast<double>(rows)), 1);
 }
 
@@ -57,21 +54,28 @@ class LshPairFinder {
   // found. Says how many rows these are. places: a pair in 64 bits, both from the first of theirs.
   std::int64_t find(Range queries, Range rows, std::span<const double> thresholds,
                     std::vector<std::uint64_t>& places, std::vector<double>& keys) {
-    std::optional<std::int64_t> of_all;  // that were listed first
+    take_thresholds(queries, thresholds);
+    std::optional<std::int64_t> most;  // that may be listed
+    if (last_.is_before(queries, rows)) {
+      most = most_listed_next(queries.size());
+      rows.end =
+          std::min(rows.end, rows.begin + rows_that_fit(last_.rows.size(), last_.listed, *most));
+    }
     for (;;) {
       const std::int64_t listed = list(queries, rows, products_ ? products_->met() : *list_);
-      if (!of_all) of_all = listed;
-      const std::int64_t most = most_listed(queries, rows, thresholds, *of_all);
-      const bool compares = products_ && listed <= most && listed > 0;
-      const std::int64_t found = compares ? close(queries, rows, thresholds, listed) : listed;
-      if (listed <= most && found <= list_->most) {
+      if (!most) most = most_listed_first(queries.size(), listed);
+      const bool fits = listed <= *most;
+      const bool compares = products_ && fits && listed > 0;
+      const std::int64_t found = compares ? close(queries, rows, listed) : listed;
+      if (fits && found <= list_->most) {
+        last_ = {queries.begin, rows, listed, found, lack_threshold()};
         make_room(places, static_cast<std::size_t>(found));
         make_room(keys, static_cast<std::size_t>(found));
         if (found > 0) read_keyed(queries, rows, places, keys);
         return rows.size();
       }
-      rows.end = rows.begin + (listed > most ? rows_that_fit(rows.size(), listed, most)
-                                             : rows_that_fit(rows.size(), found, list_->most));
+      rows.end = rows.begin + (fits ? rows_that_fit(rows.size(), found, list_->most)
+                                    : rows_that_fit(rows.size(), listed, *most));
     }
   }
   bool is_finite(std::int64_t query) const { return finite_[static_cast<std::size_t>(query)]; }
@@ -121,29 +125,57 @@ class LshPairFinder {
   std::vector<bool> finite_;             // of the queries of the batch
 
  private:
-  std::int64_t most_listed(Range queries, Range rows, std::span<const double> thresholds,
-                           std::int64_t of_all) const {
-    if (!products_) return list_->most;
-    const std::int64_t most = products_->most_met(queries.size());
-    const bool first = rows.begin == 0 &&
-                       std::ranges::count(thresholds, std::numeric_limits<double>::infinity()) > 0;
-    return first ? std::min(most, std::max(kFewLshRows, of_all / kFirstLshPart)) : most;
-  }
+  // What was answered last: of it the next rows of the block are estimated, so that they need not
+  // all be listed to find out how many fit.
+  struct Answered {
+    std::int64_t first_query = -1;
+    Range rows;
+    std::int64_t listed = 0;
+    std::int64_t found = 0;
+    bool lacked_threshold = false;
+
+    bool is_before(Range queries, Range next) const {
+      return listed > 0 && first_query == queries.begin && rows.end == next.begin;
+    }
+  };
 
   // A query that is not finite finds nothing.
-  std::int64_t close(Range queries, Range rows, std::span<const double> thresholds,
-                     std::int64_t listed) {
+  void take_thresholds(Range queries, std::span<const double> thresholds) {
     thresholds_.assign(thresholds.begin(), thresholds.end());
     for (std::size_t i = 0; i < thresholds_.size(); ++i) {
       if (is_finite(queries.begin + static_cast<std::int64_t>(i))) continue;
       thresholds_[i] = std::numeric_limits<double>::quiet_NaN();
     }
+  }
+  bool lack_threshold() const {
+    return std::ranges::count(thresholds_, std::numeric_limits<double>::infinity()) > 0;
+  }
+
+  // Of a block that has not been answered for any rows, of which `all` are listed. A query without
+  // threshold finds all that it has met: no more than there is room for, whoever has met them.
+  std::int64_t most_listed_first(std::int64_t queries, std::int64_t all) const {
+    if (!products_) return list_->most;
+    const std::int64_t most = products_->most_met(queries);
+    if (!lack_threshold()) return most;
+    return std::min({most, list_->most / queries,
+                     std::max(kLshTileTuning.few_rows, all / kLshTileTuning.first_part)});
+  }
+  // Of one that has: as many will be found of a row as before, unless thresholds have come since.
+  std::int64_t most_listed_next(std::int64_t queries) const {
+    if (!products_) return list_->most;
+    const std::int64_t most = products_->most_met(queries);
+    if (last_.lacked_threshold && !lack_threshold()) return most;
+    return std::min(most, rows_that_fit(last_.listed, last_.found, list_->most));
+  }
+
+  std::int64_t close(Range queries, Range rows, std::int64_t listed) {
     const auto [queue, marks, words, first_row] = marked();
     return products_->close(queue, queries, thresholds_, rows.begin - first_row, listed, marks,
                             words, *list_);
   }
 
   std::vector<double> thresholds_;
+  Answered last_;
 };
 
 inline std::string device_filter_name(const LshRun& run, const LshLook& look) {

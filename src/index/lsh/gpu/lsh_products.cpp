@@ -12,9 +12,6 @@
 namespace nearfield {
 namespace {
 
-// 512 tiles, which keep any device busy; of wide rows fewer.
-constexpr std::int64_t kMostGathered = 1 << 16;
-constexpr std::int64_t kMostGatheredBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kLimitBytes = 8;  // of both finders
 
 // There is no other metric or type of lsh.
@@ -25,7 +22,7 @@ std::unique_ptr<ProductFinder> make_product_finder(gpu::Device& device,
                             .rows = types.rows,
                             .cols = types.cols,
                             .query_count = kLshTileQueries,
-                            .row_count = kMostGathered,
+                            .row_count = kLshTileTuning.most_gathered,
                             .first_of_any = 0,
                             .threads = 1,
                             .most_found = 0};
@@ -54,8 +51,8 @@ std::int64_t LshProductRoom::bytes(std::int64_t gathered) const {
 }
 
 std::int64_t LshProductRoom::most_rows(std::int64_t rows) const {
-  return std::clamp(kMostGatheredBytes / gathered_bytes(), std::min(kProductTile, rows),
-                    std::min(kMostGathered, rows));
+  return std::clamp(kLshTileTuning.most_gathered_bytes / gathered_bytes(),
+                    std::min(kProductTile, rows), std::min(kLshTileTuning.most_gathered, rows));
 }
 
 std::int64_t LshProductRoom::rows_within(std::int64_t bytes, std::int64_t rows) const {

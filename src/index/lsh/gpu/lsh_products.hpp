@@ -19,6 +19,19 @@ namespace nearfield {
 
 inline constexpr std::int64_t kLshTileQueries = kProductTile;  // of a block: fewer cost as much
 
+// Rows that are compared by tiles. Chosen, not measured: there was no card to measure on.
+struct LshTileTuning {
+  // Gathered at a time: 512 tiles of products, a block of threads each. Of wide rows fewer, which
+  // these bytes hold, but at least a tile.
+  std::int64_t most_gathered = 1 << 16;
+  std::int64_t most_gathered_bytes = std::int64_t{64} << 20;
+  // Of those that a block has met, compared first, where queries have no threshold and all that
+  // they have met is found: a part of them, or a few, which are 8 tiles.
+  std::int64_t first_part = 8;
+  std::int64_t few_rows = 1024;
+};
+inline constexpr LshTileTuning kLshTileTuning;
+
 // What vectors take of a device: at most, of halves, while bytes take less.
 struct LshProductRoom {
   std::int64_t row_bytes;  // as it is copied there
