@@ -45,6 +45,7 @@ class ByteFinder final : public ProductFinder {
   void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) override;
   void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits, const MetRows& met,
                 const PairList& found) const override;
+  bool finds_keys() const override { return true; }
   std::string name() const override;
 
  private:

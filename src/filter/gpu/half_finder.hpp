@@ -42,6 +42,7 @@ class HalfFinder final : public ProductFinder {
   void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) override;
   void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits, const MetRows& met,
                 const PairList& found) const override;
+  bool finds_keys() const override { return false; }
   std::string name() const override { return "f16 products, on the device"; }
 
  private:

@@ -90,9 +90,11 @@ class ProductFinder : public BoundedFinder {
   virtual void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) = 0;
 
   // Lists the pairs of queries and all of those that have met and are not proven to be above their
-  // threshold. Keys are for others to make.
+  // threshold.
   virtual void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits,
                         const MetRows& met, const PairList& found) const = 0;
+  // Whether with their keys, or these are for others to make.
+  virtual bool finds_keys() const = 0;
 };
 
 }  // namespace nearfield

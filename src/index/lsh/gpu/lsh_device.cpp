@@ -200,19 +200,17 @@ class LshDeviceSearch final : public LshPairFinder {
                                .rows = rows.size(),
                                .once = look_.tiles},
                               *marks_, to, *wrong_);
-    return read_listed(*queue_, to, *wrong_, run_.rows.size());
+    return read_listed(to, *wrong_, run_.rows.size());
   }
   Marked marked() const override {
-    return {*queue_, *marks_, DeviceBuckets::mark_bytes(run_.rows.size()) / 4, 0};
+    return {*marks_, DeviceBuckets::mark_bytes(run_.rows.size()) / 4, 0};
   }
 
-  void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
-                  std::span<double> keys) override {
-    const gpu::WaitAtEnd wait(*queue_);
+  void make_keys(Range queries, Range rows) override {
     keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
                    {kept_->rows, row_type_, rows.begin, rows.size()}, *list_);
-    read_pairs(*queue_, places, keys);
   }
+  gpu::Queue& queue() override { return *queue_; }
 
   gpu::Device& device_;
   const LshRun& run_;

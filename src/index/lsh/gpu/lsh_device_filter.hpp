@@ -71,7 +71,7 @@ class LshPairFinder {
         last_ = {queries.begin, rows, listed, found, lack_threshold()};
         make_room(places, static_cast<std::size_t>(found));
         make_room(keys, static_cast<std::size_t>(found));
-        if (found > 0) read_keyed(queries, rows, places, keys);
+        if (found > 0) read_found(queries, rows, places, keys);
         return rows.size();
       }
       rows.end = rows.begin + (fits ? rows_that_fit(rows.size(), found, list_->most)
@@ -83,7 +83,6 @@ class LshPairFinder {
  protected:
   // What list() has left: of each query a bit for each row, whether it has met it.
   struct Marked {
-    gpu::Queue& queue;
     const gpu::Buffer& marks;
     std::int64_t words;      // of 32 bits, of a query
     std::int64_t first_row;  // on the device
@@ -92,32 +91,24 @@ class LshPairFinder {
   // Lists pairs, or with products each row once. How many there are, also without room for them.
   virtual std::uint32_t list(Range queries, Range rows, const PlaceList& to) = 0;
   virtual Marked marked() const = 0;
-  // Makes the keys of what is listed, and reads as much as there is room for.
-  virtual void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
-                          std::span<double> keys) = 0;
+  // Of what is found.
+  virtual void make_keys(Range queries, Range rows) = 0;
+  virtual gpu::Queue& queue() = 0;
 
   // wrong: how much buckets hold that is not among the rows of the run.
-  static std::uint32_t read_listed(gpu::Queue& queue, const PlaceList& list,
-                                   const gpu::Buffer& wrong, std::int64_t rows) {
+  std::uint32_t read_listed(const PlaceList& list, const gpu::Buffer& wrong, std::int64_t rows) {
     std::uint32_t listed = 0;
     std::uint32_t wrong_rows = 0;
-    const gpu::WaitAtEnd wait(queue);
-    queue.read(*list.count, &listed);
-    queue.read(wrong, &wrong_rows);
-    queue.wait();
+    const gpu::WaitAtEnd wait(queue());
+    queue().read(*list.count, &listed);
+    queue().read(wrong, &wrong_rows);
+    queue().wait();
     if (wrong_rows != 0) {
       fail(ErrorCode::corrupt_file,
            "buckets hold {} rows that are not among the {} there are: build the index again",
            wrong_rows, rows);
     }
     return listed;
-  }
-  void read_pairs(gpu::Queue& queue, std::span<std::uint64_t> places,
-                  std::span<double> keys) const {
-    const auto bytes = static_cast<std::int64_t>(places.size_bytes());
-    queue.read(*list_->places, places.data(), {1, bytes, bytes, bytes});
-    queue.read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
-    queue.wait();
   }
 
   std::optional<PairList> list_;
@@ -169,9 +160,19 @@ class LshPairFinder {
   }
 
   std::int64_t close(Range queries, Range rows, std::int64_t listed) {
-    const auto [queue, marks, words, first_row] = marked();
-    return products_->close(queue, queries, thresholds_, rows.begin - first_row, listed, marks,
+    const auto [marks, words, first_row] = marked();
+    return products_->close(queue(), queries, thresholds_, rows.begin - first_row, listed, marks,
                             words, *list_);
+  }
+
+  void read_found(Range queries, Range rows, std::span<std::uint64_t> places,
+                  std::span<double> keys) {
+    const auto bytes = static_cast<std::int64_t>(places.size_bytes());
+    const gpu::WaitAtEnd wait(queue());
+    if (!products_ || !products_->finds_keys()) make_keys(queries, rows);
+    queue().read(*list_->places, places.data(), {1, bytes, bytes, bytes});
+    queue().read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
+    queue().wait();
   }
 
   std::vector<double> thresholds_;

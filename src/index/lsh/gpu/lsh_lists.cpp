@@ -214,9 +214,9 @@ class LshListsSearch final : public LshPairFinder {
       }
     }
     send(rows, to);
-    return read_listed(*queue_, to, *wrong_, run_.rows.size());
+    return read_listed(to, *wrong_, run_.rows.size());
   }
-  Marked marked() const override { return {*queue_, *marks_, mark_words_, first_row_}; }
+  Marked marked() const override { return {*marks_, mark_words_, first_row_}; }
 
   // Those of a bucket that are asked for; behind the last row, also what is not there, which the
   // device counts.
@@ -258,13 +258,11 @@ class LshListsSearch final : public LshPairFinder {
     host_pieces_.clear();
   }
 
-  void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
-                  std::span<double> keys) override {
-    const gpu::WaitAtEnd wait(*queue_);
+  void make_keys(Range queries, Range rows) override {
     keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
                    {rows_there(), row_type_, rows.begin - first_row_, rows.size()}, *list_);
-    read_pairs(*queue_, places, keys);
   }
+  gpu::Queue& queue() override { return *queue_; }
 
   gpu::Device& device_;
   const LshLists lists_;

@@ -78,6 +78,8 @@ class LshProducts {
   std::int64_t close(gpu::Queue& queue, Range queries, std::span<const double> thresholds,
                      std::int64_t first, std::int64_t count, const gpu::Buffer& marks,
                      std::int64_t words, const PairList& found);
+  // Whether with their keys, or these are to be made.
+  bool finds_keys() const { return finder_->finds_keys(); }
 
  private:
   std::unique_ptr<ProductFinder> finder_;
