@@ -121,11 +121,13 @@ class LshDeviceSearch final : public LshPairFinder {
   void take_queries(MatrixView queries, const Monitor& monitor) {
     queries_.rows.reset();
     query_buckets_.reset();
-    queries_ = copied_rows(device_, *queue_, queries);
     const gpu::WaitAtEnd wait(*queue_);
+    queries_ = copied_rows(device_, *queue_, queries);
     if (products_) {
-      products_->take_queries(*queue_, queries);
-      products_->take_rows(*queue_, kept_->rows, run_.rows.size());
+      products_->take_queries(*queue_, queries_, queries.rows());
+      products_->take_rows(*queue_, kept_->rows, [&] {
+        return kept_largest(run_, device_, *queue_, kept_->rows, row_type_);
+      });
     }
     finite_.assign(static_cast<std::size_t>(queries.rows()), false);
     const std::vector<std::uint32_t> buckets = hashed(queries, monitor);

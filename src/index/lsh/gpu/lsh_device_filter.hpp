@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "core/make_room.hpp"
 #include "device/gpu/gpu.hpp"
 #include "distance/gpu/pair_list.hpp"
+#include "distance/gpu/round_step.hpp"
 #include "distance/settled_key.hpp"
 #include "filter/filter.hpp"
 #include "filter/filter_maker.hpp"
@@ -34,6 +36,19 @@ inline constexpr std::int64_t kMostLshPairs = 1 << 18;  // found of a block at a
 
 inline std::int64_t lsh_device_limit(const gpu::Device& device, const Context& context) {
   return context.device_memory_limit.value_or(device.facts().memory);
+}
+
+// What products need to know of the rows of a run that stay on a device, found by the first search.
+struct LshLargest {
+  float magnitude;
+};
+inline float kept_largest(const LshRun& run, gpu::Device& device, gpu::Queue& queue,
+                          const gpu::ArrayTile& rows, DType dtype) {
+  const auto kept = run.copies.of<LshLargest>(&device, [&] {
+    return std::make_shared<const LshLargest>(LshLargest{largest_magnitude(
+        device, queue, rows, dtype, run.rows.size(), run.functions.directions.cols())});
+  });
+  return kept->magnitude;
 }
 
 // Of which `most` are found, if of `rows` there were `found`. Where they are spread evenly, a tenth

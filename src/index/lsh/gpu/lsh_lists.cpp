@@ -97,7 +97,7 @@ class LshListsSearch final : public LshPairFinder {
     queries_ = copied_rows(device_, *queue_, queries);
     queue_->wait();
     if (!list_) make_scratch();
-    if (products_) products_->take_queries(*queue_, queries);
+    if (products_) products_->take_queries(*queue_, queries_, queries.rows());
   }
 
   // Says how many of them it has taken: fewer, where the device has less memory than it said.
@@ -169,7 +169,9 @@ class LshListsSearch final : public LshPairFinder {
         came_ = copied_rows(device_, *queue_, rows.view);
         first_row_ = rows.first;
       }
-      if (products_) products_->take_rows(*queue_, rows_there(), rows.view.rows());
+      if (products_) {
+        products_->take_rows(*queue_, rows_there(), [&] { return largest(rows.view.rows()); });
+      }
       queue_->wait();
       return true;
     } catch (const gpu::OutOfMemory&) {
@@ -196,6 +198,11 @@ class LshListsSearch final : public LshPairFinder {
   }
 
   const gpu::ArrayTile& rows_there() const { return stays_ ? kept_->rows : came_; }
+  float largest(std::int64_t rows) {
+    return stays_ ? kept_largest(run_, device_, *queue_, kept_->rows, row_type_)
+                  : largest_magnitude(device_, *queue_, came_, row_type_, rows,
+                                      run_.functions.directions.cols());
+  }
 
   std::uint32_t list(Range queries, Range rows, const PlaceList& to) override {
     const gpu::WaitAtEnd wait(*queue_);

@@ -42,9 +42,7 @@ std::int64_t LshProductRoom::padding_bytes() const {
   return 2 * rounded_padding(cols) + kLshTileQueries * kLimitBytes;
 }
 
-std::int64_t LshProductRoom::query_bytes() const {
-  return copied_row_bytes(DType::f64, cols) + rounded_bytes(cols);
-}
+std::int64_t LshProductRoom::query_bytes() const { return rounded_bytes(cols); }
 
 std::int64_t LshProductRoom::bytes(std::int64_t gathered) const {
   return gathered * gathered_bytes() + padding_bytes();
@@ -67,14 +65,15 @@ LshProducts::LshProducts(gpu::Device& device, const Types& types, std::int64_t m
                 copied_row_bytes(types.rows, types.cols)},
       limits_(device.allocate(kLshTileQueries * kLimitBytes)) {}
 
-void LshProducts::take_queries(gpu::Queue& queue, MatrixView queries) {
-  const gpu::WaitAtEnd before_they_go(queue);
-  finder_->take_queries(queue, queries);
+void LshProducts::take_queries(gpu::Queue& queue, const gpu::ArrayTile& queries,
+                               std::int64_t count) {
+  finder_->use_queries(queue, queries, count);
 }
 
-void LshProducts::take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) {
+void LshProducts::take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows,
+                            const std::function<float()>& largest) {
   rows_ = &rows;
-  finder_->expect_gathered(queue, rows, count, met_.most);
+  finder_->expect_gathered(queue, largest, met_.most);
 }
 
 std::int64_t LshProducts::close(gpu::Queue& queue, Range queries,

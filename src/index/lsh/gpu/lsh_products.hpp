@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -61,10 +62,11 @@ class LshProducts {
   // most_rows: that are gathered at a time.
   LshProducts(gpu::Device& device, const Types& types, std::int64_t most_rows);
 
-  // A batch of them.
-  void take_queries(gpu::Queue& queue, MatrixView queries);
-  // Those on the device that may be met, after the queries.
-  void take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count);
+  // A batch of them, on the device. Looks at them, as at the rows.
+  void take_queries(gpu::Queue& queue, const gpu::ArrayTile& queries, std::int64_t count);
+  // Those on the device that may be met, after the queries. largest: as of ProductFinder.
+  void take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows,
+                 const std::function<float()>& largest);
 
   // To be listed in: each row once that any query of a block has met.
   const PlaceList& met() const { return met_; }
