@@ -51,8 +51,8 @@ inline float kept_largest(const LshRun& run, gpu::Device& device, gpu::Queue& qu
   return kept->magnitude;
 }
 
-// Of which `most` are found, if of `rows` there were `found`. Where they are spread evenly, a tenth
-// less than fit.
+// Rows of which `most` are found, if of `rows` there were `found`. Where they are spread evenly, a
+// tenth less than fit.
 inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t found, std::int64_t most) {
   const double fit =
       0.9 * static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(found, 1));
