@@ -368,45 +368,65 @@ class CountedDevice final : public gpu::Device {
   gpu::Device& device_;
 };
 
-// All rows for some queries, as a scan asks for them that never has a threshold: how often.
-int times_asked(FilterMaker& maker, MatrixView rows, const Context& context) {
-  constexpr std::int64_t kQueries = 64;
-  Monitor monitor(context, 1);
-  maker.take_queries({rows.slice(0, kQueries)}, {rows}, 1, monitor);
-  const Filter& filter = maker.take_rows({rows}, 1, monitor).filter;
-  const std::vector<double> thresholds(kQueries, std::numeric_limits<double>::infinity());
-  Candidates found;
-  int asked = 0;
-  for (std::int64_t row = 0; row < rows.rows(); ++asked) {
-    filter.survivors({{0, kQueries}, {row, rows.rows()}}, thresholds, found);
-    EXPECT_EQ(found.size(), found.block().pairs());
-    row = found.block().rows.end;
+// Rows that are all met by every query, which never has a threshold.
+struct CrowdedLists {
+  CrowdedLists(MatrixView all, bool tiles, const Context& how)
+      : rows(all), context(how), device(gpu::open_device(how.device).device) {
+    const Monitor monitor(context, 1);
+    tables = make_lsh_tables(rows, Metric::sqeuclidean, nullptr,
+                             {.bits = 1, .tables = 1, .probes = 2}, 1, monitor);
+    maker = make_lsh_lists(device, {*tables->runs().front(), {2, tiles}, true, context},
+                           Metric::sqeuclidean, rows.dtype());
   }
-  return asked;
+
+  // A batch of queries, as a scan asks for what they have found: how often.
+  int ask() {
+    constexpr std::int64_t kQueries = 64;
+    Monitor monitor(context, 1);
+    maker->take_queries({rows.slice(0, kQueries)}, {rows}, 1, monitor);
+    const Filter& filter = maker->take_rows({rows}, 1, monitor).filter;
+    const std::vector<double> thresholds(kQueries, std::numeric_limits<double>::infinity());
+    Candidates found;
+    int asked = 0;
+    for (std::int64_t row = 0; row < rows.rows(); ++asked) {
+      filter.survivors({{0, kQueries}, {row, rows.rows()}}, thresholds, found);
+      EXPECT_EQ(found.size(), found.block().pairs());
+      row = found.block().rows.end;
+    }
+    return asked;
+  }
+
+  MatrixView rows;
+  Context context;
+  CountedDevice device;
+  std::shared_ptr<const LshTables> tables;
+  std::unique_ptr<FilterMaker> maker;
+};
+
+// All rows are listed at first, to count them, and then each once.
+TEST(DeviceLsh, APieceIsListedOnce) {
+  const Matrix rows = data::make_matrix({data::Kind::uniform, DType::f32, 8'192, 20, 9});
+  for (const bool tiles : {false, true}) {
+    SCOPED_TRACE(tiles ? "tiles" : "pairs");
+    CrowdedLists lsh(rows, tiles, on_lsh_device());
+    const int asked = lsh.ask();
+    EXPECT_GT(asked, 2);
+    EXPECT_EQ(lsh.device.runs["list_pieces"], asked + 1);
+  }
 }
 
-// Every query has met every row: none of them are compared in vain, listed again and again, or
-// given keys that they have.
-TEST(DeviceLsh, TilesDoNothingTwice) {
+TEST(DeviceLsh, TilesCompareAPieceOnceAndMakeNoKeyTwice) {
   for (const DType dtype : {DType::u8, DType::f32}) {
     const Matrix rows = data::make_matrix({data::Kind::uniform, dtype, 8'192, 20, 9});
+    const bool bytes = dtype == DType::u8;
     for (const Context& context : {on_lsh_device(), with_limit(8'000'000)}) {
-      const bool limited = context.device_memory_limit.has_value();
-      SCOPED_TRACE(std::string(to_string(dtype)) + (limited ? ", with a limit" : ""));
-      const Monitor monitor(context, 1);
-      const auto tables = make_lsh_tables(rows, Metric::sqeuclidean, nullptr,
-                                          {.bits = 1, .tables = 1, .probes = 2}, 1, monitor);
-      CountedDevice device(gpu::open_device(context.device).device);
-      const auto maker = make_lsh_lists(device, {*tables->runs().front(), {2, true}, true, context},
-                                        Metric::sqeuclidean, dtype);
-      const int asked = times_asked(*maker, rows, context);
-      EXPECT_GT(asked, 3);
-      EXPECT_EQ(device.runs["close_met_products"], asked);
-      EXPECT_EQ(device.runs["pair_keys"], dtype == DType::u8 ? 0 : asked);
-      // All rows at first, to count them. With a limit they are sent in parts.
-      if (!limited) EXPECT_EQ(device.runs["list_pieces"], asked + 1);
-      times_asked(*maker, rows, context);
-      EXPECT_EQ(device.runs["largest_value"], dtype == DType::u8 ? 0 : 3)
+      SCOPED_TRACE(to_string(dtype));
+      CrowdedLists lsh(rows, true, context);
+      const int asked = lsh.ask();
+      EXPECT_EQ(lsh.device.runs["close_met_products"], asked);
+      EXPECT_EQ(lsh.device.runs["pair_keys"], bytes ? 0 : asked);
+      lsh.ask();
+      EXPECT_EQ(lsh.device.runs["largest_value"], bytes ? 0 : 3)
           << "of two batches of queries, and of rows once";
     }
   }
