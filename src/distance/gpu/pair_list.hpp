@@ -8,20 +8,27 @@
 
 namespace nearfield {
 
-// Memory of the device for so many pairs.
-struct PairList {
-  static constexpr std::int64_t kPairBytes = 16;  // a place and a key
+// Memory of the device for so many pairs, without keys.
+struct PlaceList {
+  static constexpr std::int64_t kPlaceBytes = 8;
 
-  PairList(gpu::Device& device, std::int64_t room)
+  PlaceList(gpu::Device& device, std::int64_t room)
       : most(room),
         count(device.allocate(sizeof(std::uint32_t))),
-        places(device.allocate(room * 8)),
-        keys(device.allocate(room * 8)) {}
+        places(device.allocate(room * kPlaceBytes)) {}
 
   std::int64_t most;
   std::unique_ptr<gpu::Buffer> count;   // of those that were found, also without room: 32 bits
   std::unique_ptr<gpu::Buffer> places;  // 64 bits: the query above, the row below
-  std::unique_ptr<gpu::Buffer> keys;    // float64
+};
+
+struct PairList : PlaceList {
+  static constexpr std::int64_t kPairBytes = kPlaceBytes + 8;
+
+  PairList(gpu::Device& device, std::int64_t room)
+      : PlaceList(device, room), keys(device.allocate(room * 8)) {}
+
+  std::unique_ptr<gpu::Buffer> keys;  // float64
 };
 
 }  // namespace nearfield

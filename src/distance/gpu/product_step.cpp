@@ -63,18 +63,21 @@ std::int64_t ProductStep::found_bytes(std::int64_t queries, std::int64_t rows) {
   return queries * rows * kFoundBytes;
 }
 
-// Bytes x and y are stored as x - a and y - b. The product of those, plus b times the sum of the
-// stored x, a times that of the stored y, and n a b, is x y. With the factor -2 of a distance, all
-// of them are taken twice and off the norms.
 ConvertedVectors ProductStep::convert_queries(gpu::Device& device, gpu::Queue& queue,
                                               MatrixView queries) const {
-  const std::int64_t offset = factor_ * cols_ * query_shift_ * row_shift_;
-  return convert(device, queue, queries, scale_.queries, {squared_, factor_ * row_shift_, offset});
+  return convert(device, queue, queries, scale_.queries, adds_of_queries());
 }
 
 ConvertedVectors ProductStep::convert_rows(gpu::Device& device, gpu::Queue& queue,
                                            MatrixView rows) const {
   return convert(device, queue, rows, scale_.rows, adds_of_rows());
+}
+
+// Bytes x and y are stored as x - a and y - b. The product of those, plus b times the sum of the
+// stored x, a times that of the stored y, and n a b, is x y. With the factor -2 of a distance, all
+// of them are taken twice and off the norms.
+ProductStep::Adds ProductStep::adds_of_queries() const {
+  return {squared_, factor_ * row_shift_, factor_ * cols_ * query_shift_ * row_shift_};
 }
 
 ProductStep::Adds ProductStep::adds_of_rows() const {
@@ -87,6 +90,12 @@ ConvertedVectors ProductStep::room_for(gpu::Device& device, std::int64_t count) 
       device.allocate(round_up(count, kProductTile) * padded_cols() * value_bytes(kind_));
   converted.adds = device.allocate(count * kFoundBytes);
   return converted;
+}
+
+void ProductStep::convert_queries(gpu::Queue& queue, const gpu::ArrayTile& queries, DType dtype,
+                                  std::int64_t count, ConvertedVectors& to) const {
+  to.count = count;
+  convert(queue, *queries.rows, queries.stride, dtype, scale_.queries, adds_of_queries(), to);
 }
 
 void ProductStep::convert_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, DType dtype,

@@ -41,8 +41,10 @@ class ProductStep {
                                    MatrixView queries) const;
   ConvertedVectors convert_rows(gpu::Device& device, gpu::Queue& queue, MatrixView rows) const;
 
-  // Rows that the device has. to: room_for() as many or more.
+  // Of those that the device has. to: room_for() as many or more.
   ConvertedVectors room_for(gpu::Device& device, std::int64_t count) const;
+  void convert_queries(gpu::Queue& queue, const gpu::ArrayTile& queries, DType dtype,
+                       std::int64_t count, ConvertedVectors& to) const;
   void convert_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, DType dtype, std::int64_t count,
                     ConvertedVectors& to) const;
 
@@ -81,6 +83,7 @@ class ProductStep {
   gpu::Argument factor() const;
   bool multiply_by_library(gpu::Queue& queue, const ConvertedVectors& queries,
                            const ConvertedVectors& rows, const gpu::Buffer& found) const;
+  Adds adds_of_queries() const;
   Adds adds_of_rows() const;
   ConvertedVectors convert(gpu::Device& device, gpu::Queue& queue, MatrixView vectors, int scale,
                            const Adds& adds) const;

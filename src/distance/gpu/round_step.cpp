@@ -51,12 +51,19 @@ RoundedVectors round_vectors(gpu::Device& device, gpu::Queue& queue, const gpu::
   return rounded;
 }
 
-void find_largest(gpu::Queue& queue, const gpu::ArrayTile& source, DType dtype, std::int64_t count,
-                  std::int64_t cols, gpu::Buffer& largest) {
+float largest_magnitude(gpu::Device& device, gpu::Queue& queue, const gpu::ArrayTile& source,
+                        DType dtype, std::int64_t count, std::int64_t cols) {
+  const auto found = device.allocate(sizeof(float));
+  float largest = 0;
+  const gpu::WaitAtEnd wait(queue);
+  queue.fill(*found, 0);
   queue.run(
       {"round", "largest_value"}, {std::clamp<std::int64_t>(count, 1, kLargestBlocks), 1},
       {*source.rows, static_cast<std::uint64_t>(source.stride), static_cast<std::uint32_t>(count),
-       static_cast<std::uint32_t>(cols), static_cast<std::uint32_t>(dtype), largest});
+       static_cast<std::uint32_t>(cols), static_cast<std::uint32_t>(dtype), *found});
+  queue.read(*found, &largest);
+  queue.wait();
+  return largest;
 }
 
 }  // namespace nearfield

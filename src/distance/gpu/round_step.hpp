@@ -45,9 +45,8 @@ RoundedVectors round_vectors(gpu::Device& device, gpu::Queue& queue, const gpu::
                              DType dtype, std::int64_t count, const Rounding16& rounding,
                              RoundedForm form);
 
-// largest: the bits of a float32, 0 at first, which grows to the largest magnitude of vectors of a
-// usual length.
-void find_largest(gpu::Queue& queue, const gpu::ArrayTile& source, DType dtype, std::int64_t count,
-                  std::int64_t cols, gpu::Buffer& largest);
+// Of a value of vectors of a usual length; 0 where there is none.
+float largest_magnitude(gpu::Device& device, gpu::Queue& queue, const gpu::ArrayTile& source,
+                        DType dtype, std::int64_t count, std::int64_t cols);
 
 }  // namespace nearfield

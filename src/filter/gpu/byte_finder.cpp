@@ -51,10 +51,21 @@ std::int64_t ByteFinder::row_bytes() const { return step_.vector_bytes(search_.r
 void ByteFinder::take_queries(gpu::Queue& queue, MatrixView queries) {
   queries_ = {};
   queries_ = step_.convert_queries(device_, queue, queries);
-  adds_.resize(static_cast<std::size_t>(queries.rows()));
+  read_adds(queue);
+  queries_.source.reset();
+}
+
+void ByteFinder::use_queries(gpu::Queue& queue, const gpu::ArrayTile& queries, std::int64_t count) {
+  queries_ = {};
+  queries_ = step_.room_for(device_, count);
+  step_.convert_queries(queue, queries, search_.queries, count, queries_);
+  read_adds(queue);
+}
+
+void ByteFinder::read_adds(gpu::Queue& queue) {
+  adds_.resize(static_cast<std::size_t>(queries_.count));
   queue.read(*queries_.adds, adds_.data());
   queue.wait();
-  queries_.source.reset();
 }
 
 void ByteFinder::bring_rows(gpu::Queue& queue, MatrixView rows) {
@@ -111,8 +122,8 @@ void ByteFinder::bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer
   step_.bounds(queue, queries_of(block, terms), rows_of(block), found);
 }
 
-void ByteFinder::expect_gathered(gpu::Queue& /*queue*/, const gpu::ArrayTile& /*rows*/,
-                                 std::int64_t /*count*/, std::int64_t most) {
+void ByteFinder::expect_gathered(gpu::Queue& /*queue*/, const std::function<float()>& /*largest*/,
+                                 std::int64_t most) {
   rows_ = {};
   rows_ = step_.room_for(device_, most);
 }

@@ -40,11 +40,13 @@ class ByteFinder final : public ProductFinder {
   void bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer& terms,
               const gpu::Buffer& found) const override;
   double key_of_bound(double bound) const override { return bound; }
-  void expect_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count,
+  void use_queries(gpu::Queue& queue, const gpu::ArrayTile& queries, std::int64_t count) override;
+  void expect_gathered(gpu::Queue& queue, const std::function<float()>& largest,
                        std::int64_t most) override;
   void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) override;
   void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits, const MetRows& met,
                 const PairList& found) const override;
+  bool finds_keys() const override { return true; }
   std::string name() const override;
 
  private:
@@ -54,6 +56,7 @@ class ByteFinder final : public ProductFinder {
     std::int32_t most;
   };
 
+  void read_adds(gpu::Queue& queue);
   CloseVectors queries_of(const Block& block, const gpu::Buffer& limits) const;
   CloseVectors rows_of(const Block& block) const;
 

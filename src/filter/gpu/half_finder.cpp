@@ -1,6 +1,6 @@
 #include "filter/gpu/half_finder.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -49,8 +49,7 @@ HalfFinder::HalfFinder(gpu::Device& device, const DeviceSearch& search)
                 .unit = search.metric.metric == Metric::cosine,
                 .scale = kUnitScale,
                 .epsilon = epsilon_of(search.cols),
-                .least = kLeastLoss},
-      largest_(device.allocate(sizeof(std::uint32_t))) {}
+                .least = kLeastLoss} {}
 
 std::int64_t HalfFinder::query_bytes() const {
   return copied_row_bytes(search_.queries, search_.cols) + rounded_bytes(search_.cols);
@@ -60,10 +59,17 @@ std::int64_t HalfFinder::row_bytes() const {
 }
 
 void HalfFinder::take_queries(gpu::Queue& queue, MatrixView queries) {
-  query_source_.rows.reset();
+  own_queries_.rows.reset();
   queries_ = {};
-  query_source_ = copied_rows(device_, queue, queries);
-  query_count_ = queries.rows();
+  own_queries_ = copied_rows(device_, queue, queries);
+  use_queries(queue, own_queries_, queries.rows());
+}
+
+void HalfFinder::use_queries(gpu::Queue& /*queue*/, const gpu::ArrayTile& queries,
+                             std::int64_t count) {
+  queries_ = {};
+  query_source_ = &queries;
+  query_count_ = count;
 }
 
 void HalfFinder::bring_rows(gpu::Queue& queue, MatrixView rows) {
@@ -75,25 +81,27 @@ void HalfFinder::use_rows(gpu::Queue& queue) {
   rows_ = {};
   row_source_ = std::move(coming_);
   row_count_ = coming_count_;
-  round_queries(queue, row_source_, row_count_);
+  round_queries(queue, [&] {
+    return largest_magnitude(device_, queue, row_source_, search_.rows, row_count_, search_.cols);
+  });
   rows_ =
       round_vectors(device_, queue, row_source_, search_.rows, row_count_, rounding_, row_form());
 }
 
-void HalfFinder::round_queries(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) {
-  if (!rounding_.unit) choose_scale(queue, rows, count);
+void HalfFinder::round_queries(gpu::Queue& queue, const std::function<float()>& largest_of_rows) {
+  if (!rounding_.unit) choose_scale(queue, largest_of_rows());
   queries_ = {};
-  queries_ = round_vectors(device_, queue, query_source_, search_.queries, query_count_, rounding_,
+  queries_ = round_vectors(device_, queue, *query_source_, search_.queries, query_count_, rounding_,
                            RoundedForm::plain);
   plain_.resize(static_cast<std::size_t>(query_count_));
   queue.read(*queries_.terms, plain_.data());
   queue.wait();
 }
 
-void HalfFinder::expect_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count,
+void HalfFinder::expect_gathered(gpu::Queue& queue, const std::function<float()>& largest,
                                  std::int64_t most) {
   rows_ = {};
-  round_queries(queue, rows, count);
+  round_queries(queue, largest);
   rows_ = room_for_rounded(device_, most, search_.cols);
 }
 
@@ -108,15 +116,11 @@ void HalfFinder::drop_rows() {
   coming_.rows.reset();
 }
 
-void HalfFinder::choose_scale(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) {
-  std::uint32_t largest = 0;
-  queue.fill(*largest_, 0);
-  find_largest(queue, query_source_, search_.queries, query_count_, search_.cols, *largest_);
-  find_largest(queue, rows, search_.rows, count, search_.cols, *largest_);
-  queue.read(*largest_, &largest);
-  queue.wait();
+void HalfFinder::choose_scale(gpu::Queue& queue, float largest_of_rows) {
+  const float of_queries = largest_magnitude(device_, queue, *query_source_, search_.queries,
+                                             query_count_, search_.cols);
   int above = 0;  // the largest is less than 2^above
-  std::frexp(std::bit_cast<float>(largest), &above);
+  std::frexp(std::max(of_queries, largest_of_rows), &above);
   rounding_.scale = std::ldexp(1.0, kMostExponent - above);
 }
 
@@ -172,7 +176,7 @@ void HalfFinder::find(gpu::Queue& queue, const Block& block, const gpu::Buffer& 
                       const PairList& found) const {
   close_products(queue, ProductKind::f16, half_pieces(search_.cols), factor(),
                  queries_of(block, limits), rows_of(block), found);
-  keys_.of_pairs(queue, {query_source_, search_.queries, block.queries.begin, 0},
+  keys_.of_pairs(queue, {*query_source_, search_.queries, block.queries.begin, 0},
                  {row_source_, search_.rows, block.rows.begin, 0}, found);
 }
 

@@ -2,6 +2,7 @@
 // docs/exactness.md#how-halves-decide-on-a-device.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "distance/gpu/close_step.hpp"
@@ -37,11 +38,13 @@ class HalfFinder final : public ProductFinder {
   void bounds(gpu::Queue& queue, const Block& block, const gpu::Buffer& terms,
               const gpu::Buffer& found) const override;
   double key_of_bound(double bound) const override;
-  void expect_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count,
+  void use_queries(gpu::Queue& queue, const gpu::ArrayTile& queries, std::int64_t count) override;
+  void expect_gathered(gpu::Queue& queue, const std::function<float()>& largest,
                        std::int64_t most) override;
   void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) override;
   void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits, const MetRows& met,
                 const PairList& found) const override;
+  bool finds_keys() const override { return false; }
   std::string name() const override { return "f16 products, on the device"; }
 
  private:
@@ -56,9 +59,9 @@ class HalfFinder final : public ProductFinder {
     float loss;
   };
 
-  // Queries, with the scale that they and these rows need.
-  void round_queries(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count);
-  void choose_scale(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count);
+  // With the scale that they and rows need.
+  void round_queries(gpu::Queue& queue, const std::function<float()>& largest_of_rows);
+  void choose_scale(gpu::Queue& queue, float largest_of_rows);
   RoundedForm row_form() const {
     return products_ ? RoundedForm::row_of_products : RoundedForm::row_of_distances;
   }
@@ -74,8 +77,8 @@ class HalfFinder final : public ProductFinder {
   bool products_;  // of which keys are made, not distances
   KeyStep keys_;
   Rounding16 rounding_;
-  std::unique_ptr<gpu::Buffer> largest_;
-  gpu::ArrayTile query_source_{};
+  gpu::ArrayTile own_queries_{};
+  const gpu::ArrayTile* query_source_ = nullptr;  // these, or whose it was told to use
   gpu::ArrayTile row_source_{};
   gpu::ArrayTile coming_{};
   std::int64_t query_count_ = 0;

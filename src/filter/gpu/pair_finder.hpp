@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -82,17 +83,23 @@ class BoundedFinder : public PairFinder {
 // those queries alone that have met them. Such rows are not brought or used as above.
 class ProductFinder : public BoundedFinder {
  public:
-  // After queries were taken: all rows that may be gathered, as the kernels of keys read them, and
-  // how many of them at a time at most.
-  virtual void expect_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count,
+  // As take_queries, of those that the device has, as the kernels of keys read them. Looks at them.
+  virtual void use_queries(gpu::Queue& queue, const gpu::ArrayTile& queries,
+                           std::int64_t count) = 0;
+
+  // After that. largest: asked, if that matters, for the largest_magnitude of all rows that may be
+  // gathered. most: of them at a time.
+  virtual void expect_gathered(gpu::Queue& queue, const std::function<float()>& largest,
                                std::int64_t most) = 0;
   // Some of them, instead of those before. The queue may still have to read them.
   virtual void take_gathered(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) = 0;
 
   // Lists the pairs of queries and all of those that have met and are not proven to be above their
-  // threshold. Keys are for others to make.
+  // threshold.
   virtual void find_met(gpu::Queue& queue, Range queries, const gpu::Buffer& limits,
                         const MetRows& met, const PairList& found) const = 0;
+  // Whether with their keys, or these are for others to make.
+  virtual bool finds_keys() const = 0;
 };
 
 }  // namespace nearfield

@@ -36,7 +36,7 @@ std::int64_t DeviceBuckets::bytes(std::span<const BucketView> tables) {
 }
 
 void DeviceBuckets::short_list(gpu::Queue& queue, const Asked& asked, gpu::Buffer& marks,
-                               const PairList& list, gpu::Buffer& wrong) const {
+                               const PlaceList& list, gpu::Buffer& wrong) const {
   queue.fill(*list.count, 0);
   queue.fill(marks, 0);
   const auto probes = static_cast<std::uint64_t>(asked.probes);
@@ -55,7 +55,7 @@ void DeviceBuckets::short_list(gpu::Queue& queue, const Asked& asked, gpu::Buffe
 
 void list_pieces(gpu::Queue& queue, const gpu::Buffer& lists, const gpu::Buffer& pieces,
                  std::int64_t count, const ListedRows& asked, gpu::Buffer& marks,
-                 std::int64_t mark_words, const PairList& list, gpu::Buffer& wrong) {
+                 std::int64_t mark_words, const PlaceList& list, gpu::Buffer& wrong) {
   queue.run({kShortListModule, "list_pieces"}, {count, 1},
             {lists, pieces, static_cast<std::uint32_t>(asked.all),
              static_cast<std::uint32_t>(asked.first), static_cast<std::uint32_t>(asked.rows), marks,
@@ -63,7 +63,7 @@ void list_pieces(gpu::Queue& queue, const gpu::Buffer& lists, const gpu::Buffer&
              *list.count, static_cast<std::uint32_t>(list.most), *list.places, wrong});
 }
 
-void gather_rows(gpu::Queue& queue, const GatheredFrom& from, const PairList& list,
+void gather_rows(gpu::Queue& queue, const GatheredFrom& from, const PlaceList& list,
                  std::int64_t count, gpu::Buffer& to) {
   queue.run(
       {kShortListModule, "gather_rows"}, {count, 1},

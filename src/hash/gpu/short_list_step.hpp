@@ -36,7 +36,7 @@ class DeviceBuckets {
   // marks: mark_bytes of each query, and where rows are listed once then of one more, of any
   // values; afterwards they say which rows a query has. wrong: 32 bits, to which is added how much
   // the tables hold that they must not.
-  void short_list(gpu::Queue& queue, const Asked& asked, gpu::Buffer& marks, const PairList& list,
+  void short_list(gpu::Queue& queue, const Asked& asked, gpu::Buffer& marks, const PlaceList& list,
                   gpu::Buffer& wrong) const;
 
  private:
@@ -71,7 +71,7 @@ struct ListedRows {
 // of 32 bits a query, at least mark_bytes of the rows. The rest is as of DeviceBuckets.
 void list_pieces(gpu::Queue& queue, const gpu::Buffer& lists, const gpu::Buffer& pieces,
                  std::int64_t count, const ListedRows& asked, gpu::Buffer& marks,
-                 std::int64_t mark_words, const PairList& list, gpu::Buffer& wrong);
+                 std::int64_t mark_words, const PlaceList& list, gpu::Buffer& wrong);
 
 // Copies rows of a list, of so many bytes, to one after the other. from: where those are that may
 // be listed, from byte `begin` on.
@@ -81,7 +81,7 @@ struct GatheredFrom {
   std::int64_t stride;
   std::int64_t bytes;
 };
-void gather_rows(gpu::Queue& queue, const GatheredFrom& from, const PairList& list,
+void gather_rows(gpu::Queue& queue, const GatheredFrom& from, const PlaceList& list,
                  std::int64_t count, gpu::Buffer& to);
 
 }  // namespace nearfield

@@ -1,10 +1,15 @@
 // Locality-sensitive hashing on a device: the answers of the CPU, to the bit.
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +18,7 @@
 #include "core/monitor.hpp"
 #include "device/gpu/open.hpp"
 #include "index/device_copies.hpp"
+#include "index/lsh/gpu/lsh_lists.hpp"
 #include "index/lsh/lsh_device.hpp"
 #include "index/lsh/lsh_tables.hpp"
 #include "tests/oracle/data.hpp"
@@ -303,6 +309,127 @@ TEST(DeviceLsh, CopiesAreKnownByTheirType) {
   EXPECT_EQ(*copies.of<int>(&device, [] { return std::make_shared<const int>(4); }), 3);
   copies.forget(&device);
   EXPECT_EQ(*copies.of<int>(&device, [] { return std::make_shared<const int>(5); }), 5);
+}
+
+using KernelRuns = std::map<std::string, int, std::less<>>;
+
+class CountedQueue final : public gpu::Queue {
+ public:
+  CountedQueue(std::unique_ptr<gpu::Queue> queue, KernelRuns& runs)
+      : queue_(std::move(queue)), runs_(runs) {}
+
+  void write(gpu::Buffer& to, const void* from, const gpu::CopiedRows& rows) override {
+    queue_->write(to, from, rows);
+  }
+  void read(const gpu::Buffer& from, void* to, const gpu::CopiedRows& rows) override {
+    queue_->read(from, to, rows);
+  }
+  void copy(gpu::Buffer& to, const gpu::Buffer& from, const gpu::CopiedRows& rows) override {
+    queue_->copy(to, from, rows);
+  }
+  void fill(gpu::Buffer& to, std::uint8_t byte) override { queue_->fill(to, byte); }
+  int threads(std::string_view module) const override { return queue_->threads(module); }
+  void run(const gpu::Kernel& kernel, const gpu::Grid& grid,
+           std::span<const gpu::Argument> arguments) override {
+    ++runs_[std::string(kernel.entry)];
+    queue_->run(kernel, grid, arguments);
+  }
+  void wait() override { queue_->wait(); }
+  void wait_for(std::uintptr_t stream) override { queue_->wait_for(stream); }
+
+ private:
+  std::unique_ptr<gpu::Queue> queue_;
+  KernelRuns& runs_;
+};
+
+// Another one, and how often each kernel was run.
+class CountedDevice final : public gpu::Device {
+ public:
+  explicit CountedDevice(gpu::Device& device) : device_(device) {}
+
+  const gpu::Facts& facts() const override { return device_.facts(); }
+  std::unique_ptr<gpu::Buffer> allocate(std::int64_t bytes) override {
+    return device_.allocate(bytes);
+  }
+  std::unique_ptr<gpu::Memory> wrap(std::uintptr_t address, std::int64_t bytes) override {
+    return device_.wrap(address, bytes);
+  }
+  std::unique_ptr<gpu::Memory> map(const void* from, std::int64_t bytes) override {
+    return device_.map(from, bytes);
+  }
+  std::unique_ptr<gpu::Queue> make_queue(std::uintptr_t stream) override {
+    return std::make_unique<CountedQueue>(device_.make_queue(stream), runs);
+  }
+  std::vector<gpu::ModuleUse> module_uses() const override { return device_.module_uses(); }
+
+  KernelRuns runs;
+
+ private:
+  gpu::Device& device_;
+};
+
+// Rows that are all met by every query, which never has a threshold.
+struct CrowdedLists {
+  CrowdedLists(MatrixView all, bool tiles, const Context& how)
+      : rows(all), context(how), device(gpu::open_device(how.device).device) {
+    const Monitor monitor(context, 1);
+    tables = make_lsh_tables(rows, Metric::sqeuclidean, nullptr,
+                             {.bits = 1, .tables = 1, .probes = 2}, 1, monitor);
+    maker = make_lsh_lists(device, {*tables->runs().front(), {2, tiles}, true, context},
+                           Metric::sqeuclidean, rows.dtype());
+  }
+
+  // A batch of queries, as a scan asks for what they have found: how often.
+  int ask() {
+    constexpr std::int64_t kQueries = 64;
+    Monitor monitor(context, 1);
+    maker->take_queries({rows.slice(0, kQueries)}, {rows}, 1, monitor);
+    const Filter& filter = maker->take_rows({rows}, 1, monitor).filter;
+    const std::vector<double> thresholds(kQueries, std::numeric_limits<double>::infinity());
+    Candidates found;
+    int asked = 0;
+    for (std::int64_t row = 0; row < rows.rows(); ++asked) {
+      filter.survivors({{0, kQueries}, {row, rows.rows()}}, thresholds, found);
+      EXPECT_EQ(found.size(), found.block().pairs());
+      row = found.block().rows.end;
+    }
+    return asked;
+  }
+
+  MatrixView rows;
+  Context context;
+  CountedDevice device;
+  std::shared_ptr<const LshTables> tables;
+  std::unique_ptr<FilterMaker> maker;
+};
+
+// All rows are listed at first, to count them, and then each once.
+TEST(DeviceLsh, APieceIsListedOnce) {
+  const Matrix rows = data::make_matrix({data::Kind::uniform, DType::f32, 8'192, 20, 9});
+  for (const bool tiles : {false, true}) {
+    SCOPED_TRACE(tiles ? "tiles" : "pairs");
+    CrowdedLists lsh(rows, tiles, on_lsh_device());
+    const int asked = lsh.ask();
+    EXPECT_GT(asked, 2);
+    EXPECT_EQ(lsh.device.runs["list_pieces"], asked + 1);
+  }
+}
+
+TEST(DeviceLsh, TilesCompareAPieceOnceAndMakeNoKeyTwice) {
+  for (const DType dtype : {DType::u8, DType::f32}) {
+    const Matrix rows = data::make_matrix({data::Kind::uniform, dtype, 8'192, 20, 9});
+    const bool bytes = dtype == DType::u8;
+    for (const Context& context : {on_lsh_device(), with_limit(8'000'000)}) {
+      SCOPED_TRACE(to_string(dtype));
+      CrowdedLists lsh(rows, true, context);
+      const int asked = lsh.ask();
+      EXPECT_EQ(lsh.device.runs["close_met_products"], asked);
+      EXPECT_EQ(lsh.device.runs["pair_keys"], bytes ? 0 : asked);
+      lsh.ask();
+      EXPECT_EQ(lsh.device.runs["largest_value"], bytes ? 0 : 3)
+          << "of two batches of queries, and of rows once";
+    }
+  }
 }
 
 TEST(DeviceLsh, WhatIsNotFiniteIsNeverFound) {

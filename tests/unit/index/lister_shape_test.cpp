@@ -1,15 +1,13 @@
 // How listers of a device share its memory, without a device.
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "index/pivot/gpu/metric_devices.hpp"
+#include "tests/unit/index/short_device.hpp"
 #include "tests/unit/index/some_metric_state.hpp"
 
 namespace nearfield {
@@ -17,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kShapeRows = 150'000;
 constexpr std::int64_t kShapeCols = 2;
-constexpr std::int64_t kShapeChunk = 1024;
+constexpr std::int64_t kShapeChunk = 4 * test::kIdleThreads;
 
 struct ShapedTask {
   const MetricState& state;
@@ -106,61 +104,6 @@ TEST(ListerShape, CountsWhatTheHostHas) {
   EXPECT_LT(less.host_bytes(asked.task()), most->host_bytes(asked.task()));
 }
 
-// Takes what it is given, and does nothing.
-class IdleQueue final : public gpu::Queue {
- public:
-  void write(gpu::Buffer&, const void*, const gpu::CopiedRows&) override {}
-  void read(const gpu::Buffer&, void*, const gpu::CopiedRows&) override {}
-  void copy(gpu::Buffer&, const gpu::Buffer&, const gpu::CopiedRows&) override {}
-  void fill(gpu::Buffer&, std::uint8_t) override {}
-  int threads(std::string_view) const override { return kShapeChunk / 4; }
-  void run(const gpu::Kernel&, const gpu::Grid&, std::span<const gpu::Argument>) override {}
-  void wait() override {}
-  void wait_for(std::uintptr_t) override {}
-};
-
-// Has less memory than it says.
-class ShortDevice final : public gpu::Device {
- public:
-  explicit ShortDevice(std::int64_t memory) : left(memory) {
-    facts_.memory = facts_.largest_buffer = std::int64_t{1} << 30;
-    facts_.has_float64 = true;
-  }
-  const gpu::Facts& facts() const override { return facts_; }
-  std::unique_ptr<gpu::Buffer> allocate(std::int64_t bytes) override {
-    if (bytes > left) {
-      refused = true;
-      throw gpu::OutOfMemory("there is no more");
-    }
-    return std::make_unique<Taken>(*this, bytes);
-  }
-  std::unique_ptr<gpu::Memory> wrap(std::uintptr_t, std::int64_t) override { return nullptr; }
-  std::unique_ptr<gpu::Memory> map(const void*, std::int64_t) override { return nullptr; }
-  std::unique_ptr<gpu::Queue> make_queue(std::uintptr_t) override {
-    return std::make_unique<IdleQueue>();
-  }
-  std::vector<gpu::ModuleUse> module_uses() const override { return {}; }
-
-  std::int64_t left;
-  bool refused = false;
-
- private:
-  class Taken final : public gpu::Buffer {
-   public:
-    Taken(ShortDevice& device, std::int64_t bytes) : device_(device), bytes_(bytes) {
-      device_.left -= bytes_;
-    }
-    ~Taken() override { device_.left += bytes_; }
-    std::int64_t bytes() const override { return bytes_; }
-
-   private:
-    ShortDevice& device_;
-    std::int64_t bytes_;
-  };
-
-  gpu::Facts facts_;
-};
-
 TEST(ListerShape, WhatIsOpenedFitsTheLimit) {
   const MetricState state = test::some_metric_state("lp:2", {.pool = 8}, kShapeRows, kShapeCols, 3);
   const std::vector<ObjectView> queries(64, state.objects.view(0));
@@ -169,7 +112,7 @@ TEST(ListerShape, WhatIsOpenedFitsTheLimit) {
     for (std::int64_t limit = 4'000'000; limit < 100'000'000; limit *= 2) {
       const std::optional<ListerShape> shape = asked.shape(limit, 1 << 30);
       ASSERT_TRUE(shape);
-      ShortDevice device(limit);
+      test::ShortDevice device(limit);
       {
         DeviceListers on{"opencl:0", device, asked.task(), limit, kShapeChunk, *shape};
         open_listers(on, Context());
@@ -189,7 +132,7 @@ TEST(ListerShape, WhereListsDoNotFitBesideTheCopyItIsStreamed) {
   const std::int64_t says = 100'000'000;
   const std::optional<ListerShape> shape = asked.shape(says, 1 << 30);
   ASSERT_TRUE(shape && !shape->streamed);
-  ShortDevice device(bytes_of_shaped_copy(asked) + 3'000'000);
+  test::ShortDevice device(bytes_of_shaped_copy(asked) + 3'000'000);
   DeviceListers on{"opencl:0", device, asked.task(), says, kShapeChunk, *shape};
   open_listers(on, Context());
   EXPECT_TRUE(device.refused);

@@ -121,11 +121,13 @@ class LshDeviceSearch final : public LshPairFinder {
   void take_queries(MatrixView queries, const Monitor& monitor) {
     queries_.rows.reset();
     query_buckets_.reset();
-    queries_ = copied_rows(device_, *queue_, queries);
     const gpu::WaitAtEnd wait(*queue_);
+    queries_ = copied_rows(device_, *queue_, queries);
     if (products_) {
-      products_->take_queries(*queue_, queries);
-      products_->take_rows(*queue_, kept_->rows, run_.rows.size());
+      products_->take_queries(*queue_, queries_, queries.rows());
+      products_->take_rows(*queue_, kept_->rows, [&] {
+        return kept_largest(run_, device_, *queue_, kept_->rows, row_type_);
+      });
     }
     finite_.assign(static_cast<std::size_t>(queries.rows()), false);
     const std::vector<std::uint32_t> buckets = hashed(queries, monitor);
@@ -189,7 +191,7 @@ class LshDeviceSearch final : public LshPairFinder {
     return to;
   }
 
-  std::uint32_t list(Range queries, Range rows, const PairList& to) override {
+  std::uint32_t list(Range queries, Range rows, const PlaceList& to) override {
     queue_->fill(*wrong_, 0);
     kept_->buckets.short_list(*queue_,
                               {.buckets = *query_buckets_,
@@ -200,19 +202,17 @@ class LshDeviceSearch final : public LshPairFinder {
                                .rows = rows.size(),
                                .once = look_.tiles},
                               *marks_, to, *wrong_);
-    return read_listed(*queue_, to, *wrong_, run_.rows.size());
+    return read_listed(to, *wrong_, run_.rows.size());
   }
   Marked marked() const override {
-    return {*queue_, *marks_, DeviceBuckets::mark_bytes(run_.rows.size()) / 4, 0};
+    return {*marks_, DeviceBuckets::mark_bytes(run_.rows.size()) / 4, 0};
   }
 
-  void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
-                  std::span<double> keys) override {
-    const gpu::WaitAtEnd wait(*queue_);
+  void make_keys(Range queries, Range rows) override {
     keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
                    {kept_->rows, row_type_, rows.begin, rows.size()}, *list_);
-    read_pairs(*queue_, places, keys);
   }
+  gpu::Queue& queue() override { return *queue_; }
 
   gpu::Device& device_;
   const LshRun& run_;
@@ -329,7 +329,8 @@ void LshDevice::add_to(SearchShape& shape) const {
 
 std::unique_ptr<FilterMaker> LshDevice::make(MetricSpec metric, DType queries) const {
   if (!stays_ || has_lists(run_)) {
-    return make_lsh_lists({run_, look_, stays_, context_}, metric, queries);
+    return make_lsh_lists(gpu::open_device(context_.device).device, {run_, look_, stays_, context_},
+                          metric, queries);
   }
   return std::make_unique<LshDeviceFilterMaker>(run_, look_, metric, queries, context_);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "core/make_room.hpp"
 #include "device/gpu/gpu.hpp"
 #include "distance/gpu/pair_list.hpp"
+#include "distance/gpu/round_step.hpp"
 #include "distance/settled_key.hpp"
 #include "filter/filter.hpp"
 #include "filter/filter_maker.hpp"
@@ -36,14 +38,24 @@ inline std::int64_t lsh_device_limit(const gpu::Device& device, const Context& c
   return context.device_memory_limit.value_or(device.facts().memory);
 }
 
-// With tiles: of the rows that a block has met, what part is compared first, where queries have no
-// threshold yet and all of it is found; of fewer rows all.
-inline constexpr std::int64_t kFirstLshPart = 8;
-inline constexpr std::int64_t kFewLshRows = 1024;
+// What products need to know of the rows of a run that stay on a device, found by the first search.
+struct LshLargest {
+  float magnitude;
+};
+inline float kept_largest(const LshRun& run, gpu::Device& device, gpu::Queue& queue,
+                          const gpu::ArrayTile& rows, DType dtype) {
+  const auto kept = run.copies.of<LshLargest>(&device, [&] {
+    return std::make_shared<const LshLargest>(LshLargest{largest_magnitude(
+        device, queue, rows, dtype, run.rows.size(), run.functions.directions.cols())});
+  });
+  return kept->magnitude;
+}
 
-// Where they are spread evenly, a tenth less than fit.
-inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t listed, std::int64_t most) {
-  const double fit = 0.9 * static_cast<double>(most) / static_cast<double>(listed);
+// Rows of which `most` are found, if of `rows` there were `found`. Where they are spread evenly, a
+// tenth less than fit.
+inline std::int64_t rows_that_fit(std::int64_t rows, std::int64_t found, std::int64_t most) {
+  const double fit =
+      0.9 * static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(found, 1));
   return std::max<std::int64_t>(static_cast<std::int64_t>(fit * static_cast<double>(rows)), 1);
 }
 
@@ -57,21 +69,28 @@ class LshPairFinder {
   // found. Says how many rows these are. places: a pair in 64 bits, both from the first of theirs.
   std::int64_t find(Range queries, Range rows, std::span<const double> thresholds,
                     std::vector<std::uint64_t>& places, std::vector<double>& keys) {
-    std::optional<std::int64_t> of_all;  // that were listed first
+    take_thresholds(queries, thresholds);
+    std::optional<std::int64_t> most;  // that may be listed
+    if (last_.is_before(queries, rows)) {
+      most = most_listed_next(queries.size());
+      rows.end =
+          std::min(rows.end, rows.begin + rows_that_fit(last_.rows.size(), last_.listed, *most));
+    }
     for (;;) {
       const std::int64_t listed = list(queries, rows, products_ ? products_->met() : *list_);
-      if (!of_all) of_all = listed;
-      const std::int64_t most = most_listed(queries, rows, thresholds, *of_all);
-      const bool compares = products_ && listed <= most && listed > 0;
-      const std::int64_t found = compares ? close(queries, rows, thresholds, listed) : listed;
-      if (listed <= most && found <= list_->most) {
+      if (!most) most = most_listed_first(queries.size(), listed);
+      const bool fits = listed <= *most;
+      const bool compares = products_ && fits && listed > 0;
+      const std::int64_t found = compares ? close(queries, rows, listed) : listed;
+      if (fits && found <= list_->most) {
+        last_ = {queries.begin, rows, listed, found, lack_threshold()};
         make_room(places, static_cast<std::size_t>(found));
         make_room(keys, static_cast<std::size_t>(found));
-        if (found > 0) read_keyed(queries, rows, places, keys);
+        if (found > 0) read_found(queries, rows, places, keys);
         return rows.size();
       }
-      rows.end = rows.begin + (listed > most ? rows_that_fit(rows.size(), listed, most)
-                                             : rows_that_fit(rows.size(), found, list_->most));
+      rows.end = rows.begin + (fits ? rows_that_fit(rows.size(), found, list_->most)
+                                    : rows_that_fit(rows.size(), listed, *most));
     }
   }
   bool is_finite(std::int64_t query) const { return finite_[static_cast<std::size_t>(query)]; }
@@ -79,28 +98,26 @@ class LshPairFinder {
  protected:
   // What list() has left: of each query a bit for each row, whether it has met it.
   struct Marked {
-    gpu::Queue& queue;
     const gpu::Buffer& marks;
     std::int64_t words;      // of 32 bits, of a query
     std::int64_t first_row;  // on the device
   };
 
   // Lists pairs, or with products each row once. How many there are, also without room for them.
-  virtual std::uint32_t list(Range queries, Range rows, const PairList& to) = 0;
+  virtual std::uint32_t list(Range queries, Range rows, const PlaceList& to) = 0;
   virtual Marked marked() const = 0;
-  // Makes the keys of what is listed, and reads as much as there is room for.
-  virtual void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
-                          std::span<double> keys) = 0;
+  // Of what is found.
+  virtual void make_keys(Range queries, Range rows) = 0;
+  virtual gpu::Queue& queue() = 0;
 
   // wrong: how much buckets hold that is not among the rows of the run.
-  static std::uint32_t read_listed(gpu::Queue& queue, const PairList& list,
-                                   const gpu::Buffer& wrong, std::int64_t rows) {
+  std::uint32_t read_listed(const PlaceList& list, const gpu::Buffer& wrong, std::int64_t rows) {
     std::uint32_t listed = 0;
     std::uint32_t wrong_rows = 0;
-    const gpu::WaitAtEnd wait(queue);
-    queue.read(*list.count, &listed);
-    queue.read(wrong, &wrong_rows);
-    queue.wait();
+    const gpu::WaitAtEnd wait(queue());
+    queue().read(*list.count, &listed);
+    queue().read(wrong, &wrong_rows);
+    queue().wait();
     if (wrong_rows != 0) {
       fail(ErrorCode::corrupt_file,
            "buckets hold {} rows that are not among the {} there are: build the index again",
@@ -108,42 +125,73 @@ class LshPairFinder {
     }
     return listed;
   }
-  void read_pairs(gpu::Queue& queue, std::span<std::uint64_t> places,
-                  std::span<double> keys) const {
-    const auto bytes = static_cast<std::int64_t>(places.size_bytes());
-    queue.read(*list_->places, places.data(), {1, bytes, bytes, bytes});
-    queue.read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
-    queue.wait();
-  }
 
   std::optional<PairList> list_;
   std::optional<LshProducts> products_;  // with tiles
   std::vector<bool> finite_;             // of the queries of the batch
 
  private:
-  std::int64_t most_listed(Range queries, Range rows, std::span<const double> thresholds,
-                           std::int64_t of_all) const {
-    if (!products_) return list_->most;
-    const std::int64_t most = products_->most_met(queries.size());
-    const bool first = rows.begin == 0 &&
-                       std::ranges::count(thresholds, std::numeric_limits<double>::infinity()) > 0;
-    return first ? std::min(most, std::max(kFewLshRows, of_all / kFirstLshPart)) : most;
-  }
+  // What was answered last: of it the next rows of the block are estimated, so that they need not
+  // all be listed to find out how many fit.
+  struct Answered {
+    std::int64_t first_query = -1;
+    Range rows;
+    std::int64_t listed = 0;
+    std::int64_t found = 0;
+    bool lacked_threshold = false;
+
+    bool is_before(Range queries, Range next) const {
+      return listed > 0 && first_query == queries.begin && rows.end == next.begin;
+    }
+  };
 
   // A query that is not finite finds nothing.
-  std::int64_t close(Range queries, Range rows, std::span<const double> thresholds,
-                     std::int64_t listed) {
+  void take_thresholds(Range queries, std::span<const double> thresholds) {
     thresholds_.assign(thresholds.begin(), thresholds.end());
     for (std::size_t i = 0; i < thresholds_.size(); ++i) {
       if (is_finite(queries.begin + static_cast<std::int64_t>(i))) continue;
       thresholds_[i] = std::numeric_limits<double>::quiet_NaN();
     }
-    const auto [queue, marks, words, first_row] = marked();
-    return products_->close(queue, queries, thresholds_, rows.begin - first_row, listed, marks,
+  }
+  bool lack_threshold() const {
+    return std::ranges::count(thresholds_, std::numeric_limits<double>::infinity()) > 0;
+  }
+
+  // Of a block that has not been answered for any rows, of which `all` are listed. A query without
+  // threshold finds all that it has met: no more than there is room for, whoever has met them.
+  std::int64_t most_listed_first(std::int64_t queries, std::int64_t all) const {
+    if (!products_) return list_->most;
+    const std::int64_t most = products_->most_met(queries);
+    if (!lack_threshold()) return most;
+    return std::min({most, list_->most / queries,
+                     std::max(kLshTileTuning.few_rows, all / kLshTileTuning.first_part)});
+  }
+  // Of one that has: as many will be found of a row as before, unless thresholds have come since.
+  std::int64_t most_listed_next(std::int64_t queries) const {
+    if (!products_) return list_->most;
+    const std::int64_t most = products_->most_met(queries);
+    if (last_.lacked_threshold && !lack_threshold()) return most;
+    return std::min(most, rows_that_fit(last_.listed, last_.found, list_->most));
+  }
+
+  std::int64_t close(Range queries, Range rows, std::int64_t listed) {
+    const auto [marks, words, first_row] = marked();
+    return products_->close(queue(), queries, thresholds_, rows.begin - first_row, listed, marks,
                             words, *list_);
   }
 
+  void read_found(Range queries, Range rows, std::span<std::uint64_t> places,
+                  std::span<double> keys) {
+    const auto bytes = static_cast<std::int64_t>(places.size_bytes());
+    const gpu::WaitAtEnd wait(queue());
+    if (!products_ || !products_->finds_keys()) make_keys(queries, rows);
+    queue().read(*list_->places, places.data(), {1, bytes, bytes, bytes});
+    queue().read(*list_->keys, keys.data(), {1, bytes, bytes, bytes});
+    queue().wait();
+  }
+
   std::vector<double> thresholds_;
+  Answered last_;
 };
 
 inline std::string device_filter_name(const LshRun& run, const LshLook& look) {

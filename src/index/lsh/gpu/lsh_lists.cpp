@@ -70,8 +70,8 @@ struct LshDeviceValues {
 // A search's own: a batch of queries, some rows, and what is found of both.
 class LshListsSearch final : public LshPairFinder {
  public:
-  LshListsSearch(const LshLists& lists, MetricSpec metric, DType queries)
-      : device_(gpu::open_device(lists.context.device).device),
+  LshListsSearch(gpu::Device& device, const LshLists& lists, MetricSpec metric, DType queries)
+      : device_(device),
         lists_(lists),
         run_(lists.run),
         stays_(lists.stays),
@@ -97,7 +97,7 @@ class LshListsSearch final : public LshPairFinder {
     queries_ = copied_rows(device_, *queue_, queries);
     queue_->wait();
     if (!list_) make_scratch();
-    if (products_) products_->take_queries(*queue_, queries);
+    if (products_) products_->take_queries(*queue_, queries_, queries.rows());
   }
 
   // Says how many of them it has taken: fewer, where the device has less memory than it said.
@@ -162,29 +162,49 @@ class LshListsSearch final : public LshPairFinder {
       const gpu::WaitAtEnd wait(*queue_);
       stays_ = stays_ && rows.view.rows() == run_.rows.size();
       if (stays_) {
-        kept_ = run_.copies.of<LshDeviceValues>(&device_, [&] {
-          return std::make_shared<const LshDeviceValues>(
-              LshDeviceValues{copied_rows(device_, *queue_, rows.view)});
-        });
+        keep(rows.view);
         first_row_ = 0;
       } else {
         came_.rows.reset();  // before there is another
         came_ = copied_rows(device_, *queue_, rows.view);
         first_row_ = rows.first;
       }
-      if (products_) products_->take_rows(*queue_, rows_there(), rows.view.rows());
+      if (products_) {
+        products_->take_rows(*queue_, rows_there(), [&] { return largest(rows.view.rows()); });
+      }
       queue_->wait();
       return true;
     } catch (const gpu::OutOfMemory&) {
-      stays_ = false;
-      marks_.reset();  // fewer rows need less, and may lack just that
+      drop_rows();  // fewer need less, and may lack just what these had
       return false;
     }
   }
 
-  const gpu::ArrayTile& rows_there() const { return stays_ ? kept_->rows : came_; }
+  void keep(MatrixView rows) {
+    if (kept_ != nullptr) return;
+    kept_ = run_.copies.of<LshDeviceValues>(&device_, [&] {
+      return std::make_shared<const LshDeviceValues>(
+          LshDeviceValues{copied_rows(device_, *queue_, rows)});
+    });
+  }
 
-  std::uint32_t list(Range queries, Range rows, const PairList& to) override {
+  // And those that an earlier search has left there.
+  void drop_rows() {
+    if (stays_) run_.copies.forget(&device_);
+    stays_ = false;
+    kept_.reset();
+    came_.rows.reset();
+    marks_.reset();
+  }
+
+  const gpu::ArrayTile& rows_there() const { return stays_ ? kept_->rows : came_; }
+  float largest(std::int64_t rows) {
+    return stays_ ? kept_largest(run_, device_, *queue_, kept_->rows, row_type_)
+                  : largest_magnitude(device_, *queue_, came_, row_type_, rows,
+                                      run_.functions.directions.cols());
+  }
+
+  std::uint32_t list(Range queries, Range rows, const PlaceList& to) override {
     const gpu::WaitAtEnd wait(*queue_);
     queue_->fill(*wrong_, 0);
     queue_->fill(*to.count, 0);
@@ -201,14 +221,14 @@ class LshListsSearch final : public LshPairFinder {
       }
     }
     send(rows, to);
-    return read_listed(*queue_, to, *wrong_, run_.rows.size());
+    return read_listed(to, *wrong_, run_.rows.size());
   }
-  Marked marked() const override { return {*queue_, *marks_, mark_words_, first_row_}; }
+  Marked marked() const override { return {*marks_, mark_words_, first_row_}; }
 
   // Those of a bucket that are asked for; behind the last row, also what is not there, which the
   // device counts.
   void add(std::span<const std::uint32_t> found, std::uint32_t query, Range rows,
-           const PairList& to) {
+           const PlaceList& to) {
     if (rows.end == run_.rows.size()) rows.end = std::int64_t{1} << 32;
     found = rows_between(found, rows);
     while (!found.empty()) {
@@ -227,7 +247,7 @@ class LshListsSearch final : public LshPairFinder {
     }
   }
 
-  void send(Range rows, const PairList& to) {
+  void send(Range rows, const PlaceList& to) {
     if (host_pieces_.empty()) return;
     const std::int64_t all = run_.rows.size();
     const auto list_bytes = static_cast<std::int64_t>(4 * host_lists_.size());
@@ -245,13 +265,11 @@ class LshListsSearch final : public LshPairFinder {
     host_pieces_.clear();
   }
 
-  void read_keyed(Range queries, Range rows, std::span<std::uint64_t> places,
-                  std::span<double> keys) override {
-    const gpu::WaitAtEnd wait(*queue_);
+  void make_keys(Range queries, Range rows) override {
     keys_.of_pairs(*queue_, {queries_, query_type_, queries.begin, queries.size()},
                    {rows_there(), row_type_, rows.begin - first_row_, rows.size()}, *list_);
-    read_pairs(*queue_, places, keys);
   }
+  gpu::Queue& queue() override { return *queue_; }
 
   gpu::Device& device_;
   const LshLists lists_;
@@ -283,8 +301,8 @@ class LshListsSearch final : public LshPairFinder {
 
 class LshListsFilterMaker final : public FilterMaker {
  public:
-  LshListsFilterMaker(const LshLists& lists, MetricSpec metric, DType queries)
-      : search_(lists, metric, queries),
+  LshListsFilterMaker(gpu::Device& device, const LshLists& lists, MetricSpec metric, DType queries)
+      : search_(device, lists, metric, queries),
         filter_(search_, device_filter_name(lists.run, lists.look)) {}
 
   void take_queries(const Piece& queries, const Piece& rows, int /*threads*/,
@@ -365,9 +383,9 @@ void add_lsh_lists_to(SearchShape& shape, const LshLists& lists) {
   shape.threads = 1;  // who asks the device
 }
 
-std::unique_ptr<FilterMaker> make_lsh_lists(const LshLists& lists, MetricSpec metric,
-                                            DType queries) {
-  return std::make_unique<LshListsFilterMaker>(lists, metric, queries);
+std::unique_ptr<FilterMaker> make_lsh_lists(gpu::Device& device, const LshLists& lists,
+                                            MetricSpec metric, DType queries) {
+  return std::make_unique<LshListsFilterMaker>(device, lists, metric, queries);
 }
 
 }  // namespace nearfield

@@ -8,6 +8,7 @@
 #include <nearfield/context.hpp>
 #include <nearfield/metric.hpp>
 
+#include "device/gpu/gpu.hpp"
 #include "filter/filter_maker.hpp"
 #include "index/lsh/lsh_device.hpp"
 #include "index/lsh/lsh_tables.hpp"
@@ -31,7 +32,8 @@ std::optional<std::int64_t> bytes_to_mark(const LshRun& run, bool tiles);
 
 // How it is to be cut. Throws memory_limit where there is no room for the least that is sent.
 void add_lsh_lists_to(SearchShape& shape, const LshLists& lists);
-std::unique_ptr<FilterMaker> make_lsh_lists(const LshLists& lists, MetricSpec metric,
-                                            DType queries);
+// device: that of the context.
+std::unique_ptr<FilterMaker> make_lsh_lists(gpu::Device& device, const LshLists& lists,
+                                            MetricSpec metric, DType queries);
 
 }  // namespace nearfield

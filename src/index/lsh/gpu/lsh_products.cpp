@@ -12,9 +12,6 @@
 namespace nearfield {
 namespace {
 
-// 512 tiles, which keep any device busy; of wide rows fewer.
-constexpr std::int64_t kMostGathered = 1 << 16;
-constexpr std::int64_t kMostGatheredBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kLimitBytes = 8;  // of both finders
 
 // There is no other metric or type of lsh.
@@ -25,7 +22,7 @@ std::unique_ptr<ProductFinder> make_product_finder(gpu::Device& device,
                             .rows = types.rows,
                             .cols = types.cols,
                             .query_count = kLshTileQueries,
-                            .row_count = kMostGathered,
+                            .row_count = kLshTileTuning.most_gathered,
                             .first_of_any = 0,
                             .threads = 1,
                             .most_found = 0};
@@ -37,7 +34,7 @@ std::unique_ptr<ProductFinder> make_product_finder(gpu::Device& device,
 
 // With its place in the list of those that were met.
 std::int64_t LshProductRoom::gathered_bytes() const {
-  return PairList::kPairBytes + row_bytes + rounded_bytes(cols);
+  return PlaceList::kPlaceBytes + row_bytes + rounded_bytes(cols);
 }
 
 // Of gathered rows and of a batch of queries; and limits of a block.
@@ -45,17 +42,15 @@ std::int64_t LshProductRoom::padding_bytes() const {
   return 2 * rounded_padding(cols) + kLshTileQueries * kLimitBytes;
 }
 
-std::int64_t LshProductRoom::query_bytes() const {
-  return copied_row_bytes(DType::f64, cols) + rounded_bytes(cols);
-}
+std::int64_t LshProductRoom::query_bytes() const { return rounded_bytes(cols); }
 
 std::int64_t LshProductRoom::bytes(std::int64_t gathered) const {
   return gathered * gathered_bytes() + padding_bytes();
 }
 
 std::int64_t LshProductRoom::most_rows(std::int64_t rows) const {
-  return std::clamp(kMostGatheredBytes / gathered_bytes(), std::min(kProductTile, rows),
-                    std::min(kMostGathered, rows));
+  return std::clamp(kLshTileTuning.most_gathered_bytes / gathered_bytes(),
+                    std::min(kProductTile, rows), std::min(kLshTileTuning.most_gathered, rows));
 }
 
 std::int64_t LshProductRoom::rows_within(std::int64_t bytes, std::int64_t rows) const {
@@ -70,14 +65,15 @@ LshProducts::LshProducts(gpu::Device& device, const Types& types, std::int64_t m
                 copied_row_bytes(types.rows, types.cols)},
       limits_(device.allocate(kLshTileQueries * kLimitBytes)) {}
 
-void LshProducts::take_queries(gpu::Queue& queue, MatrixView queries) {
-  const gpu::WaitAtEnd before_they_go(queue);
-  finder_->take_queries(queue, queries);
+void LshProducts::take_queries(gpu::Queue& queue, const gpu::ArrayTile& queries,
+                               std::int64_t count) {
+  finder_->use_queries(queue, queries, count);
 }
 
-void LshProducts::take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count) {
+void LshProducts::take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows,
+                            const std::function<float()>& largest) {
   rows_ = &rows;
-  finder_->expect_gathered(queue, rows, count, met_.most);
+  finder_->expect_gathered(queue, largest, met_.most);
 }
 
 std::int64_t LshProducts::close(gpu::Queue& queue, Range queries,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,13 +13,25 @@
 #include <nearfield/metric.hpp>
 
 #include "distance/gpu/close_step.hpp"
-#include "distance/gpu/key_step.hpp"
 #include "filter/gpu/pair_finder.hpp"
 #include "filter/gpu/work_pace.hpp"
 
 namespace nearfield {
 
 inline constexpr std::int64_t kLshTileQueries = kProductTile;  // of a block: fewer cost as much
+
+// Rows that are compared by tiles. Chosen, not measured: there was no card to measure on.
+struct LshTileTuning {
+  // Gathered at a time: 512 tiles of products, a block of threads each. Of wide rows fewer, which
+  // these bytes hold, but at least a tile.
+  std::int64_t most_gathered = 1 << 16;
+  std::int64_t most_gathered_bytes = std::int64_t{64} << 20;
+  // Of those that a block has met, compared first, where queries have no threshold and all that
+  // they have met is found: a part of them, or a few, which are 8 tiles.
+  std::int64_t first_part = 8;
+  std::int64_t few_rows = 1024;
+};
+inline constexpr LshTileTuning kLshTileTuning;
 
 // What vectors take of a device: at most, of halves, while bytes take less.
 struct LshProductRoom {
@@ -49,13 +62,14 @@ class LshProducts {
   // most_rows: that are gathered at a time.
   LshProducts(gpu::Device& device, const Types& types, std::int64_t most_rows);
 
-  // A batch of them.
-  void take_queries(gpu::Queue& queue, MatrixView queries);
-  // Those on the device that may be met, after the queries.
-  void take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows, std::int64_t count);
+  // A batch of them, on the device. Looks at them, as at the rows.
+  void take_queries(gpu::Queue& queue, const gpu::ArrayTile& queries, std::int64_t count);
+  // Those on the device that may be met, after the queries. largest: as of ProductFinder.
+  void take_rows(gpu::Queue& queue, const gpu::ArrayTile& rows,
+                 const std::function<float()>& largest);
 
   // To be listed in: each row once that any query of a block has met.
-  const PairList& met() const { return met_; }
+  const PlaceList& met() const { return met_; }
   // How many of them are compared at a time, with so many queries.
   std::int64_t most_met(std::int64_t queries) const { return pace_.rows_of(queries, met_.most); }
 
@@ -66,11 +80,13 @@ class LshProducts {
   std::int64_t close(gpu::Queue& queue, Range queries, std::span<const double> thresholds,
                      std::int64_t first, std::int64_t count, const gpu::Buffer& marks,
                      std::int64_t words, const PairList& found);
+  // Whether with their keys, or these are to be made.
+  bool finds_keys() const { return finder_->finds_keys(); }
 
  private:
   std::unique_ptr<ProductFinder> finder_;
   WorkPace pace_;
-  PairList met_;
+  PlaceList met_;
   gpu::ArrayTile gathered_{};
   const gpu::ArrayTile* rows_ = nullptr;
   std::vector<std::byte> host_limits_;
