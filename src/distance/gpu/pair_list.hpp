@@ -23,7 +23,7 @@ struct PlaceList {
 };
 
 struct PairList : PlaceList {
-  static constexpr std::int64_t kPairBytes = kPlaceBytes + 8;
+  static constexpr std::int64_t kPairBytes = 16;  // a place and a key
 
   PairList(gpu::Device& device, std::int64_t room)
       : PlaceList(device, room), keys(device.allocate(room * 8)) {}
