@@ -166,8 +166,8 @@ cluster.encode(*sys.argv[1:4], block=250, progress=report)
 
 
 def same_parts(job: Path, whole: Path) -> int:
-    """How many there are; an error unless they are the same bytes. What a killed task was writing is
-    no part."""
+    """How many there are; an error unless they are the same bytes. What a killed task was
+    writing is no part."""
     for path in (whole / "parts").iterdir():
         assert (job / "parts" / path.name).read_bytes() == path.read_bytes()
     parts, expected = (
