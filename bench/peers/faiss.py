@@ -201,6 +201,7 @@ class MultiHash16(MultiHash):
 
 class LocalSearch(Faiss):
     """LSQ++: with noise on the codebooks, as ours."""
+    uses_blas = True   # training inverts a matrix of all codewords
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)

@@ -1,9 +1,11 @@
 """Answers against the truth. A tie is forgiven only where distances are equal as numbers."""
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+# What is known of a mean: 1.96 standard deviations of it to either side hold it in 95 % of cases.
+SURE = 1.96
 # Keys of some base rows for one query.
 KeysOf = Callable[[int, np.ndarray | slice], np.ndarray]
 # What peers that claim to be exact lose to rounding stays far above this.
@@ -54,10 +56,23 @@ class Verdict:
     agreement: float   # 1 is right: the recall or, of sets, 1 - mismatches / positions
     correctness: Correctness | None = None
     error: tuple[float, float] | None = None   # of codes: mean squared, and half its 95 % interval
+    squares: np.ndarray | None = field(default=None, compare=False, repr=False)   # of each vector
+
+    def error_above(self, other: "Verdict") -> tuple[float, float] | None:
+        """Of codes of the same vectors: the mean of how much larger each one's error is, and half
+        its 95 % interval. What vectors differ in is in both, and cancels."""
+        if self.squares is None or other.squares is None:
+            return None
+        return mean_of(self.squares - other.squares)
 
     def refuses(self, approximate: bool) -> bool:
         """Whether the time of this answer means nothing."""
         return not approximate and self.agreement < LEAST_AGREEMENT_OF_EXACT
+
+
+def mean_of(values: np.ndarray) -> tuple[float, float]:
+    """And half of its 95 % interval."""
+    return float(values.mean()), SURE * float(values.std()) / len(values) ** 0.5
 
 
 def first_occurrences(ids: np.ndarray, base_rows: int) -> np.ndarray:
@@ -110,8 +125,7 @@ def judge_codes(decoded: np.ndarray, vectors: np.ndarray) -> Verdict:
         raise ValueError(f"expected {vectors.shape} values of what codes stand for, "
                          f"got {decoded.shape}")
     squares = ((decoded.astype(np.float64) - vectors) ** 2).sum(axis=1)
-    half_width = 1.96 * float(squares.std()) / len(squares) ** 0.5
-    return Verdict(0, 0, 1.0, 1.0, error=(float(squares.mean()), half_width))
+    return Verdict(0, 0, 1.0, 1.0, error=mean_of(squares), squares=squares)
 
 
 def judge_matches(first: np.ndarray, second: np.ndarray, truth: Truth) -> Verdict:

@@ -2,6 +2,7 @@
 import math
 from dataclasses import dataclass
 
+from referee.answers import SURE
 from referee.arithmetic import fails
 from referee.headline import Headline, headline_rows
 from referee.outcome import Entry, Outcome, Row
@@ -67,13 +68,13 @@ def worse_than(theirs: Entry, ours: Entry, queries: int) -> str | None:
     """Of codes and of approximate answers, beyond what the queries let one know (95 %)."""
     if not ours.verdict or not theirs.verdict:
         return None
-    if ours.verdict.error and theirs.verdict.error:
-        (own, own_half), (other, other_half) = ours.verdict.error, theirs.verdict.error
-        if own - max(own_half, other_half) > other:
-            return f"an error of {own:.6g} ± {own_half:.2g}, above {other:.6g}"
+    if above := ours.verdict.error_above(theirs.verdict):
+        mean, half = above
+        if mean - half > 0:
+            return f"an error that is {mean:.3g} ± {half:.2g} above that"
     elif ours.approximate:
         own, other = ours.verdict.recall, theirs.verdict.recall
-        half = 1.96 * (other * (1 - other) / max(queries, 1)) ** 0.5
+        half = SURE * (other * (1 - other) / max(queries, 1)) ** 0.5
         if own + half < other:
             return f"a recall of {own:.4f}, below {other:.4f} ± {half:.2g}"
     return None

@@ -7,6 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from referee import arithmetic
 from referee.answers import Verdict
 from referee.gate import Ruling, verified_share
@@ -71,6 +73,11 @@ def print_row(row: Row, conditions: Conditions) -> None:
                 if (share := 100 * verified_share(entry)) >= 0]
     if computed:
         print(f"distances computed, of all: {', '.join(computed)}")
+    for entry in row.entries:
+        above = row.ours.verdict and entry.verdict and row.ours.verdict.error_above(entry.verdict)
+        if above and entry is not row.ours:
+            print(f"squared error of ours less that of {entry.label}, of the same vectors: "
+                  f"{above[0]:+,.0f} ± {above[1]:,.0f}")
     if row.question.printed_micros and row.ours.times:
         print(f"ours: {three_digits(1e6 * median(row.ours.times) / questions)} µs a query; a paper "
               f"has {row.question.printed_micros:g} µs of its GPU")
@@ -129,11 +136,12 @@ def last_line(case: str, found: Headline) -> str:
 
 
 def for_json(value: Any) -> Any:
-    """Dataclasses as what they hold; NaN, which JSON has not, as null."""
+    """Dataclasses as what they hold, but for arrays; NaN, which JSON has not, as null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return for_json(dataclasses.asdict(value))
     if isinstance(value, dict):
-        return {name: for_json(item) for name, item in value.items()}
+        return {name: for_json(item) for name, item in value.items()
+                if not isinstance(item, np.ndarray)}
     if isinstance(value, list | tuple):
         return [for_json(item) for item in value]
     return None if isinstance(value, float) and math.isnan(value) else value

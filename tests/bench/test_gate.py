@@ -4,8 +4,10 @@ import io
 import math
 import unittest
 
+import numpy as np
+
 from referee import report
-from referee.answers import Verdict
+from referee.answers import Verdict, judge_codes
 from referee.arithmetic import Ratio
 from referee.cases import NEARFIELD, Question
 from referee.gate import excesses, losses, ruling, shortfalls
@@ -103,10 +105,17 @@ class Quality(unittest.TestCase):
 
     def test_an_error_must_be_as_small_as_a_peers(self) -> None:
         def coded(error: float) -> Verdict:
-            return Verdict(0, 0, 1.0, 1.0, error=(error, 10.0))
+            return judge_codes(np.sqrt(vectors + error), np.zeros_like(vectors))
+        # Vectors differ by far more than codes do: by 58,000 from their mean.
+        vectors = np.linspace(0, 200_000, 400)[:, None]
         self.assertEqual(self.lost(coded(900), coded(1000)), [])
-        self.assertEqual(self.lost(coded(1009), coded(1000)), [])
-        self.assertRegex(self.lost(coded(1011), coded(1000))[0], "1011 ± 10, above 1000")
+        self.assertEqual(self.lost(coded(1000), coded(1000)), [])
+        self.assertRegex(self.lost(coded(1011), coded(1000))[0],
+                         "an error that is 11 ± .* above that of peer/way")
+        noise = np.tile([[-30.0], [30.0]], (200, 1))   # of the mean 1.5, and twice that in 95 %
+        vectors = vectors + 1000
+        noisy = judge_codes(np.sqrt(vectors + 2 + noise), np.zeros_like(vectors))
+        self.assertEqual(self.lost(noisy, coded(0)), [])
 
     def test_no_more_distances_may_be_computed_than_are_allowed(self) -> None:
         target = Target("peer/way", (), {}, most_verified={"points k=3": 0.01})
