@@ -44,6 +44,8 @@ class Truth:
         return Correctness(right / max(len(first), 1), right / max(possible, 1))
 
     def own_correctness(self) -> Correctness | None:
+        if self.correspondences is None:   # also where there is no truth, of codes
+            return None
         counts = [len(ids) for ids in self.ids]
         return self.correctness_of(np.repeat(self.queries, counts), np.concatenate(self.ids))
 

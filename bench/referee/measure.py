@@ -115,7 +115,8 @@ class Table:
         """Each BLAS called bare, in turns with MKL's; the best of some tries counts."""
         users = [name for name, contender in self.contenders.items()
                  if contender.facts["uses_blas"] and name != MKL]
-        if users and MKL not in self.contenders:
+        guest = users and MKL not in self.contenders
+        if guest:
             self.seat(MKL)
         for name in users:
             reason = (self.why_too_slow(name) if MKL in self.contenders
@@ -123,6 +124,8 @@ class Table:
             if reason:
                 self.outcome.absent[name] = f"refused: {reason}"
                 self.leave(name)
+        if guest and self.operation in CODING:   # it makes no codes
+            self.leave(MKL)
 
     def leave(self, name: str) -> None:
         for seats in (self.contenders, self.plain):

@@ -17,8 +17,8 @@ RADII = ("0.2", "0.4", "0.8")
 SETTING = "1,000 radius queries, vectors uniform in [0, 1]^d, Euclidean distance, one thread"
 HERE = ("all cores. Radius 0.4, 50 pivots of which an object keeps 8, 8 bits a distance: the text "
         "says none of these. Linear scan and KVP call the same function for a distance; the exact "
-        "tile scan is `within`, which knows that these are vectors. A linear scan's times are those "
-        "of 100 queries, times ten")
+        "tile scan is `within`, which knows that these are vectors. Times of a linear scan are "
+        "those of 100 queries, times ten")
 ON_DEVICES = no_such("measured by bench/reproduce kvp-gpu")
 
 

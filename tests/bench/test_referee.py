@@ -23,6 +23,7 @@ from referee.targets import Target
 from sets.definition import nearest
 from sets.vector_files import write_rows
 
+THREE_NEAREST = Question(k=3)
 CONDITIONS = Conditions(size="quick", threads=1, rounds=3, patience=10)
 
 
@@ -87,9 +88,18 @@ class HiddenBlas(Right):
     uses_blas = True
 
 
+class Coder(HiddenBlas):
+    def encode(self, codebooks: int) -> np.ndarray:
+        return self.data.queries.astype(np.float32)
+
+    def decoded(self, answer: np.ndarray) -> np.ndarray:
+        return answer
+
+
 WAYS = {NEARFIELD: Right, "hidden_blas/way": HiddenBlas, measure.MKL: Limit,
         "right/way": Right, "wrong/way": Wrong, "broken/way": Broken,
-        "missing/way": Missing, "limit/way": Limit, "rough/way": Rough, "slow/way": Slow}
+        "coder/way": Coder, "missing/way": Missing, "limit/way": Limit, "rough/way": Rough,
+        "slow/way": Slow}
 
 
 class InThisProcess:
@@ -110,8 +120,9 @@ class InThisProcess:
 
 
 def outcome_of(ways: list[str], held_to: str = "", approximate: tuple[str, ...] = ("rough/way",),
-               conditions: Conditions = CONDITIONS) -> Outcome:
-    group = Group("points", (Question(k=3),), tuple(ways), approximate, queries=(4, 4),
+               conditions: Conditions = CONDITIONS, operation: str = "knn",
+               question: Question = THREE_NEAREST) -> Outcome:
+    group = Group("points", (question,), tuple(ways), approximate, queries=(4, 4),
                   samples={"slow/way": 1})
     random = np.random.RandomState(1)
     with (tempfile.TemporaryDirectory() as name, mock.patch("peers.load", WAYS.get),
@@ -125,7 +136,7 @@ def outcome_of(ways: list[str], held_to: str = "", approximate: tuple[str, ...] 
         write_rows(folder / "queries.u8bin", queries)
         right = np.stack([nearest(query, base, 5, "sqeuclidean") for query in queries])
         write_rows(folder / "truth.ibin", right.astype(np.int32))
-        case = Case("points", "knn", (group,), held_to)
+        case = Case("points", operation, (group,), held_to)
         return measure.measure(case, group, ways, folder, conditions)
 
 
@@ -169,6 +180,15 @@ class Referee(unittest.TestCase):
         outcome = outcome_of(["hidden_blas/way"])
         self.assertRegex(outcome.absent["hidden_blas/way"], "refused: its BLAS is not to be seen")
         self.assertNotIn("hidden_blas/way", [entry.name for entry in outcome.rows[0].entries])
+
+    def test_who_makes_codes_has_his_blas_compared_with_one_that_makes_none(self) -> None:
+        with (mock.patch.dict(WAYS, {NEARFIELD: Coder}),
+              mock.patch.object(measure.blas, "too_slow", return_value=None)):
+            outcome = outcome_of(["coder/way"], operation="encode", question=Question(codebooks=8))
+        self.assertEqual(sorted(outcome.blas), sorted([NEARFIELD, "coder/way", measure.MKL]))
+        self.assertEqual([entry.name for entry in outcome.rows[0].entries],
+                         [NEARFIELD, "coder/way"])
+        self.assertEqual([len(entry.times) for entry in outcome.rows[0].entries], [3, 3])
 
     def test_out_of_the_box_is_checked_and_timed_as_the_others(self) -> None:
         with (mock.patch.dict(measure.BEST_ENVIRONMENT, {"right": {"FASTER": "1"}}),
