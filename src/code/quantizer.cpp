@@ -65,6 +65,21 @@ void read_floats(MatrixView rows, std::int64_t first, std::int64_t count, float*
   }
 }
 
+// Small values beside usual ones are as good as 0, and may be.
+void check_squares(const FloatRows& rows, QuantizerKind kind) {
+  if (kind != QuantizerKind::rq && kind != QuantizerKind::lsq) return;
+  float largest = 0;
+  for (std::int64_t i = 0; i < rows.count * rows.cols; ++i) {
+    largest = std::max(largest, std::abs(rows.values[i]));
+  }
+  if (largest > 0 && largest < kLeastOfTheLargest) {
+    fail(ErrorCode::invalid_argument,
+         "the largest value of {} rows is {:g}, and {} takes {:g} or more, since it adds squares "
+         "up in float32: scale the rows, or take pq or opq",
+         rows.count, largest, to_string(kind), kLeastOfTheLargest);
+  }
+}
+
 void check_numbers(MatrixView rows, std::int64_t cols) {
   if (rows.dtype() == DType::bits) {
     fail(ErrorCode::unsupported, "rows of bits cannot be quantized: they are codes already");
@@ -333,6 +348,7 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
     std::vector<float> values(static_cast<std::size_t>(rows.rows() * rows.cols()));
     read_floats(rows, 0, rows.rows(), values.data());
     const FloatRows read{values.data(), rows.rows(), rows.cols(), rows.cols()};
+    check_squares(read, options.kind);
     auto state = std::make_shared<State>();
     state->options = options;
     state->seed = context.seed;

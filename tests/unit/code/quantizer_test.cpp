@@ -368,6 +368,34 @@ TEST(Quantizer, SaysWhatIsWrong) {
                      ErrorCode::unsupported, {"pq", "checkpoint"});
 }
 
+// Times a power of two all values keep their digits, and codes by float64 stay what they were.
+TEST(Quantizer, TinyValuesAreCodedOrRefused) {
+  const auto rows = test::rows_to_code(300, kCols);
+  for (const auto kind : kKinds) {
+    SCOPED_TRACE(to_string(kind));
+    const bool in_float32 = kind == QuantizerKind::rq || kind == QuantizerKind::lsq;
+    const auto codes = bytes_of(Quantizer::train(view(rows), small(kind)).encode(view(rows)));
+    for (const float size : {0x1p-40F, 0x1p-58F, 0x1p-66F, 0x1p-73F}) {
+      std::vector<float> tiny = rows;
+      for (float& value : tiny) value *= size;
+      const auto train = [&] { return Quantizer::train(view(tiny), small(kind)); };
+      if (in_float32 && size < 0x1p-57F) {
+        test::expect_error(train, ErrorCode::invalid_argument,
+                           {"300 rows", "1e-15", to_string(kind)});
+      } else if (kind == QuantizerKind::lsq) {
+        train();  // its random codes are of the bits of values
+      } else {
+        EXPECT_EQ(bytes_of(train().encode(view(tiny))), codes) << size;
+      }
+    }
+    std::vector<float> mixed = rows;
+    std::fill_n(mixed.begin() + 7 * kCols, kCols, 1e-20F);
+    Quantizer::train(view(mixed), small(kind)).encode(view(mixed));
+    const std::vector<float> zeros(rows.size());
+    Quantizer::train(view(zeros), small(kind)).encode(view(zeros));
+  }
+}
+
 TEST(Quantizer, HonoursContexts) {
   const auto rows = test::rows_to_code(300, kCols);
   for (const auto kind : kKinds) {
