@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "code/gpu/lsq_device.hpp"
+#include "code/procrustes.hpp"
 #include "code/product_codes.hpp"
 #include "code/quantizer_state.hpp"
 #include "code/residual_codes.hpp"
@@ -288,15 +289,23 @@ bool searches_on_device(const QuantizerOptions& options, const Context& context,
 std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
                             int threads, bool on_device) {
   const std::int64_t floats = rows * cols * 4;
-  const std::int64_t books = std::int64_t{options.codebooks} * (1 << options.bits) * cols * 4;
+  const std::int64_t codewords = std::int64_t{options.codebooks} << options.bits;
+  const std::int64_t books = codewords * cols * 4;
   constexpr std::int64_t kOfAnAssignment = 64;  // a row's neighbour, in all its forms, and its code
+  // The centroids of one k-means, their sums and what they are rounded to.
+  const std::int64_t means = (cols << options.bits) * 16;
   switch (options.kind) {
     case QuantizerKind::pq:
-      return floats + books + rows * options.codebooks * kOfAnAssignment;
-    case QuantizerKind::opq:
-      return 3 * floats + books + rows * options.codebooks * kOfAnAssignment + cols * cols * 48;
+      return floats + books + means + rows * options.codebooks * kOfAnAssignment;
+    case QuantizerKind::opq: {
+      // First rows are rotated and compared, by turns; last codewords, which are there twice then.
+      const std::int64_t turning = std::max(rotate_bytes(std::max(rows, codewords), cols, threads),
+                                            std::min(rows, kProductRows) * cols * 16);
+      return 3 * floats + 2 * books + means + rows * options.codebooks * kOfAnAssignment +
+             cols * cols * 48 + turning;
+    }
     case QuantizerKind::rq:
-      return 2 * floats + books + rows * kOfAnAssignment;
+      return 2 * floats + books + means + rows * kOfAnAssignment;
     case QuantizerKind::lsq:
       return floats + train_lsq_bytes(options, rows, cols, threads, on_device);
   }
@@ -309,7 +318,7 @@ std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, 
   const int m = options.codebooks;
   const int words = 1 << options.bits;
   std::int64_t bytes = piece * (8 * cols + m + 64);
-  if (options.kind == QuantizerKind::opq) bytes += 8 * cols * cols;
+  if (options.kind == QuantizerKind::opq) bytes += rotate_bytes(piece, cols, threads);
   if (options.kind == QuantizerKind::rq) bytes += std::int64_t{m} * words * cols * 4;
   if (options.kind == QuantizerKind::lsq && m > 1) {
     bytes += on_device ? LsqDevice::loading_bytes(m, words, cols)
