@@ -56,7 +56,7 @@ struct QuantizerOptions {
   int perturbed = 4;
   int sweeps = 4;
   bool random_order = false;  // of codebooks in a sweep; else from the first to the last
-  Relaxation relaxation = Relaxation::codebooks;
+  Relaxation relaxation = Relaxation::codebooks;  // of two codebooks or more
 
   friend bool operator==(const QuantizerOptions&, const QuantizerOptions&) = default;
 };

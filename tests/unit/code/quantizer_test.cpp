@@ -150,7 +150,7 @@ TEST(Quantizer, RelaxationsChangeTheCourseAndEndWithoutNoise) {
   }
 }
 
-// One codebook: Lloyd's iterations from the same random codes, written out.
+// One codebook: Lloyd's iterations from the same random codes, written out, whatever the noise.
 TEST(Quantizer, LsqOfOneCodebookIsKMeans) {
   const auto rows = test::rows_to_code(500, kCols);
   QuantizerOptions options = small(QuantizerKind::lsq, 1, 4);
@@ -198,6 +198,11 @@ TEST(Quantizer, LsqOfOneCodebookIsKMeans) {
     means();
   }
   EXPECT_EQ(values_of(quantizer.codebooks()), centroids);
+  for (const auto relaxation : {QuantizerOptions().relaxation, Relaxation::rows}) {
+    options.relaxation = relaxation;
+    EXPECT_EQ(values_of(Quantizer::train(view(rows), options).codebooks()), centroids)
+        << to_string(relaxation);
+  }
   assign_rows();
   const Matrix codes = quantizer.encode(view(rows));
   for (std::int64_t row = 0; row < 500; ++row) {
