@@ -393,6 +393,7 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
 }
 
 Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state) {
+  const DefaultFloats floats;
   rotate_back(*state, {});
   return Quantizer(std::move(state));
 }
@@ -460,6 +461,7 @@ Matrix Quantizer::decode(MatrixView codes, const Context& context) const {
   const std::string what = fmt::format("decoding {} rows of {} columns", codes.rows(), cols());
   check_memory(context, needed, what);
   return with_memory_errors(fmt::format("the {} bytes of {}", needed, what), [&] {
+    const DefaultFloats floats;
     Monitor monitor(context, codes.rows());
     Matrix rows(DType::f32, codes.rows(), cols());
     run_tasks(divide_up(codes.rows(), kEncodedRows), resolve_threads(context.threads),
@@ -488,31 +490,36 @@ std::vector<double> Quantizer::squared_errors(MatrixView rows, MatrixView codes,
     fail(ErrorCode::invalid_argument, "expected a code for each of {} rows, got {}", rows.rows(),
          codes.rows());
   }
-  check_memory(context, rows.rows() * 8, "the errors of the rows");
-  Monitor monitor(context, rows.rows());
-  std::vector<double> errors(static_cast<std::size_t>(rows.rows()));
-  run_tasks(divide_up(rows.rows(), kEncodedRows), resolve_threads(context.threads),
-            [&](std::int64_t task, int) {
-              const std::int64_t first = task * kEncodedRows;
-              const std::int64_t end = std::min(first + kEncodedRows, rows.rows());
-              std::array<std::uint8_t, kMostCodebooks> unpacked;
-              std::vector<double> values(static_cast<std::size_t>(cols()));
-              std::vector<float> decoded(static_cast<std::size_t>(cols()));
-              for (std::int64_t row = first; row < end; ++row) {
-                decode_row(rows.dtype(), rows.row(row), cols(), values.data());
-                unpack_codes(codes.row(row), state_->options, unpacked.data());
-                sum_codewords(state_->codebooks(), unpacked.data(), decoded.data());
-                double sum = 0;
-                for (std::size_t i = 0; i < values.size(); ++i) {
-                  const double difference = values[i] - static_cast<double>(decoded[i]);
-                  sum += difference * difference;
+  const std::int64_t needed = rows.rows() * 8;
+  const std::string what = fmt::format("the errors of {} rows", rows.rows());
+  check_memory(context, needed, what);
+  return with_memory_errors(fmt::format("the {} bytes of {}", needed, what), [&] {
+    const DefaultFloats floats;
+    Monitor monitor(context, rows.rows());
+    std::vector<double> errors(static_cast<std::size_t>(rows.rows()));
+    run_tasks(divide_up(rows.rows(), kEncodedRows), resolve_threads(context.threads),
+              [&](std::int64_t task, int) {
+                const std::int64_t first = task * kEncodedRows;
+                const std::int64_t end = std::min(first + kEncodedRows, rows.rows());
+                std::array<std::uint8_t, kMostCodebooks> unpacked;
+                std::vector<double> values(static_cast<std::size_t>(cols()));
+                std::vector<float> decoded(static_cast<std::size_t>(cols()));
+                for (std::int64_t row = first; row < end; ++row) {
+                  decode_row(rows.dtype(), rows.row(row), cols(), values.data());
+                  unpack_codes(codes.row(row), state_->options, unpacked.data());
+                  sum_codewords(state_->codebooks(), unpacked.data(), decoded.data());
+                  double sum = 0;
+                  for (std::size_t i = 0; i < values.size(); ++i) {
+                    const double difference = values[i] - static_cast<double>(decoded[i]);
+                    sum += difference * difference;
+                  }
+                  errors[static_cast<std::size_t>(row)] = sum;
                 }
-                errors[static_cast<std::size_t>(row)] = sum;
-              }
-              monitor.advance(end - first);
-            });
-  monitor.finish();
-  return errors;
+                monitor.advance(end - first);
+              });
+    monitor.finish();
+    return errors;
+  });
 }
 
 }  // namespace nearfield
