@@ -148,6 +148,10 @@ TEST(QuantizerFile, TrainingGoesOnFromACheckpointWithTheSameBits) {
   test::expect_error([&] { Quantizer::train(view(others), options, {}, training); },
                      ErrorCode::invalid_argument, {"other rows"});
   EXPECT_EQ(folder.get("checkpoint"), before);
+  // A name that the system has no files of.
+  training.checkpoint = folder.path(std::string(1'000, 'c'));
+  test::expect_error([&] { Quantizer::train(view(rows), options, {}, training); }, ErrorCode::io,
+                     {training.checkpoint, "too long"});
 }
 
 }  // namespace
