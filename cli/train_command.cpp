@@ -53,6 +53,10 @@ Quantizer train(const TrainArguments& args, MatrixView rows, Context context) {
   if (!args.quiet) {
     bar.emplace("vectors");
     context.progress = [&bar](const Progress& done) { bar->show(done); };
+  }
+  // Of pq and rq no iteration has an error of all codebooks.
+  const QuantizerKind kind = args.quantizer.kind;
+  if (!args.quiet && (kind == QuantizerKind::opq || kind == QuantizerKind::lsq)) {
     training.iteration = [&](int iteration, double error) {
       bar.emplace("vectors");  // wipes the line
       fmt::print(stderr, "iteration {} of {}: mean squared error {:.6g}\n", iteration,

@@ -39,6 +39,7 @@ enum class Relaxation : std::uint8_t {
 std::string_view to_string(Relaxation relaxation);
 Relaxation parse_relaxation(std::string_view name);
 
+// What belongs to one kind is left as it is by the others: else training refuses it.
 struct QuantizerOptions {
   QuantizerKind kind = QuantizerKind::lsq;
   int codebooks = 8;  // M, 1 to 64
@@ -67,7 +68,7 @@ struct TrainOptions {
   // left when training is done: remove it then. lsq only.
   std::string checkpoint = {};
 
-  // Called after each iteration with the mean squared error so far. lsq, opq.
+  // Called after each iteration with the mean squared error so far. lsq and opq only.
   std::function<void(int iteration, double error)> iteration = {};
 };
 

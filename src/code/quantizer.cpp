@@ -130,6 +130,37 @@ void sum_codewords(const Codebooks& books, const std::uint8_t* codes, float* out
   }
 }
 
+// What one kind alone reads would be ignored by the others. Not of files: those of earlier versions
+// may hold it.
+void refuse_options_of_others(const QuantizerOptions& options) {
+  const QuantizerOptions usual;
+  const auto refuse_unless = [&](QuantizerKind owner, std::string_view name, auto option) {
+    if (options.kind == owner || options.*option == usual.*option) return;
+    fail(ErrorCode::invalid_argument, "{} belongs to {}, and these are options of {}: leave it out",
+         name, to_string(owner), to_string(options.kind));
+  };
+  refuse_unless(QuantizerKind::rq, "beam", &QuantizerOptions::beam);
+  refuse_unless(QuantizerKind::lsq, "rounds", &QuantizerOptions::rounds);
+  refuse_unless(QuantizerKind::lsq, "train_rounds", &QuantizerOptions::train_rounds);
+  refuse_unless(QuantizerKind::lsq, "perturbed", &QuantizerOptions::perturbed);
+  refuse_unless(QuantizerKind::lsq, "sweeps", &QuantizerOptions::sweeps);
+  refuse_unless(QuantizerKind::lsq, "random_order", &QuantizerOptions::random_order);
+  refuse_unless(QuantizerKind::lsq, "relaxation", &QuantizerOptions::relaxation);
+}
+
+void check_training(const TrainOptions& training, QuantizerKind kind) {
+  if (!training.checkpoint.empty() && kind != QuantizerKind::lsq) {
+    fail(ErrorCode::unsupported, "training of {} keeps no checkpoint: leave it out",
+         to_string(kind));
+  }
+  if (training.iteration && (kind == QuantizerKind::pq || kind == QuantizerKind::rq)) {
+    fail(ErrorCode::unsupported,
+         "training of {} makes one codebook after the other, and has no error of all of them until "
+         "the end: leave 'iteration' out",
+         to_string(kind));
+  }
+}
+
 std::uint64_t fingerprint_of(const FloatRows& rows) {
   std::uint64_t sum = static_cast<std::uint64_t>(rows.count);
   for (std::int64_t i = 0; i < rows.count * rows.cols; ++i) {
@@ -333,15 +364,13 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
   const bool there = searches_on_device(options, context, "training a quantizer");
   check_numbers(rows, rows.cols());
   check_options(options, rows.cols());
+  refuse_options_of_others(options);
   const int words = 1 << options.bits;
   if (rows.rows() < words) {
     fail(ErrorCode::invalid_argument, "training codebooks of {} codewords takes {} rows, got {}",
          words, words, rows.rows());
   }
-  if (!training.checkpoint.empty() && options.kind != QuantizerKind::lsq) {
-    fail(ErrorCode::unsupported, "training of {} keeps no checkpoint: leave it out",
-         to_string(options.kind));
-  }
+  check_training(training, options.kind);
   const int threads = resolve_threads(context.threads);
   const std::int64_t needed = training_bytes(options, rows.rows(), rows.cols(), threads, there);
   const std::string what = fmt::format("training {} codebooks on {} rows of {} columns",

@@ -356,6 +356,14 @@ TEST(Quantizer, SaysWhatIsWrong) {
   invalid([](auto& o) { o.bits = 5; }, {"bits", "5", "4 or 8"});
   invalid([](auto& o) { o.codebooks = 21; }, {"20 columns", "21"});
   invalid([](auto& o) { o.iterations = 0; }, {"iterations"});
+  invalid([](auto& o) { o.beam = 4; }, {"beam", "rq", "pq"});
+  invalid([](auto& o) { o.rounds = 4; }, {"rounds", "lsq", "pq"});
+  invalid([](auto& o) { o.train_rounds = 4; }, {"train_rounds", "lsq"});
+  invalid([](auto& o) { o.perturbed = 2; }, {"perturbed", "lsq"});
+  invalid([](auto& o) { o.sweeps = 2; }, {"sweeps", "lsq"});
+  invalid([](auto& o) { o.random_order = true; }, {"random_order", "lsq"});
+  invalid([](auto& o) { o.relaxation = Relaxation::rows; }, {"relaxation", "lsq"});
+  invalid([](auto& o) { (o.kind = QuantizerKind::lsq, o.beam = 4); }, {"beam", "rq", "lsq"});
   test::expect_error([&] { Quantizer::train(view(rows).slice(0, 15), small(QuantizerKind::pq)); },
                      ErrorCode::invalid_argument, {"16 codewords", "15"});
   test::expect_error([&] { quantizer.encode(view(rows, 10)); }, ErrorCode::invalid_argument,
@@ -371,6 +379,12 @@ TEST(Quantizer, SaysWhatIsWrong) {
   training.checkpoint = "never written";
   test::expect_error([&] { Quantizer::train(view(rows), small(QuantizerKind::pq), {}, training); },
                      ErrorCode::unsupported, {"pq", "checkpoint"});
+  TrainOptions curve;
+  curve.iteration = [](int, double) { ADD_FAILURE() << "nobody calls it"; };
+  for (const auto kind : {QuantizerKind::pq, QuantizerKind::rq}) {
+    test::expect_error([&] { Quantizer::train(view(rows), small(kind), {}, curve); },
+                       ErrorCode::unsupported, {to_string(kind), "iteration"});
+  }
 }
 
 // Times a power of two all values keep their digits, and codes by float64 stay what they were.
