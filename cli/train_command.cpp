@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nearfield/error.hpp>
@@ -52,6 +53,10 @@ Quantizer train(const TrainArguments& args, MatrixView rows, Context context) {
   if (!args.quiet) {
     bar.emplace("vectors");
     context.progress = [&bar](const Progress& done) { bar->show(done); };
+  }
+  // Of pq and rq no iteration has an error of all codebooks.
+  const QuantizerKind kind = args.quantizer.kind;
+  if (!args.quiet && (kind == QuantizerKind::opq || kind == QuantizerKind::lsq)) {
     training.iteration = [&](int iteration, double error) {
       bar.emplace("vectors");  // wipes the line
       fmt::print(stderr, "iteration {} of {}: mean squared error {:.6g}\n", iteration,
@@ -59,6 +64,15 @@ Quantizer train(const TrainArguments& args, MatrixView rows, Context context) {
     };
   }
   return Quantizer::train(rows, args.quantizer, context, training);
+}
+
+void remove_checkpoint(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (!error) return;
+  throw Error(ErrorCode::io, fmt::format("{}: the quantizer is written, and this checkpoint cannot "
+                                         "be removed: {}",
+                                         path, error.message()));
 }
 
 void run_train(const TrainArguments& args) {
@@ -74,7 +88,7 @@ void run_train(const TrainArguments& args) {
   const Quantizer quantizer = train(args, rows, context);
   quantizer.save(args.output.path, cancel_on_interrupt());
   // Only now: until the quantizer is there, it is all that is left of the work.
-  if (args.checkpoint.given()) std::filesystem::remove(args.checkpoint.path);
+  if (args.checkpoint.given()) remove_checkpoint(args.checkpoint.path);
   if (args.quiet) return;
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
   fmt::print(stderr,

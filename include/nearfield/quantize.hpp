@@ -39,6 +39,7 @@ enum class Relaxation : std::uint8_t {
 std::string_view to_string(Relaxation relaxation);
 Relaxation parse_relaxation(std::string_view name);
 
+// What belongs to one kind is left as it is by the others: else training refuses it.
 struct QuantizerOptions {
   QuantizerKind kind = QuantizerKind::lsq;
   int codebooks = 8;  // M, 1 to 64
@@ -56,7 +57,7 @@ struct QuantizerOptions {
   int perturbed = 4;
   int sweeps = 4;
   bool random_order = false;  // of codebooks in a sweep; else from the first to the last
-  Relaxation relaxation = Relaxation::codebooks;
+  Relaxation relaxation = Relaxation::codebooks;  // of two codebooks or more
 
   friend bool operator==(const QuantizerOptions&, const QuantizerOptions&) = default;
 };
@@ -67,7 +68,7 @@ struct TrainOptions {
   // left when training is done: remove it then. lsq only.
   std::string checkpoint = {};
 
-  // Called after each iteration with the mean squared error so far. lsq, opq.
+  // Called after each iteration with the mean squared error so far. lsq and opq only.
   std::function<void(int iteration, double error)> iteration = {};
 };
 

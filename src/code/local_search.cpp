@@ -173,6 +173,7 @@ CodeDice::CodeDice(std::uint64_t seed, const float* vector, std::int64_t cols)
   for (std::int64_t i = 0; i < cols; ++i) {
     std::uint32_t bits;
     std::memcpy(&bits, vector + i, sizeof(bits));
+    if (bits == 0x80000000) bits = 0;                 // -0 is 0
     stream_ = (stream_ ^ bits) * 0x9E3779B97F4A7C15;  // the golden ratio
     stream_ ^= stream_ >> 32;
   }

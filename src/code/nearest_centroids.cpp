@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "core/checked.hpp"
 #include "core/tasks.hpp"
@@ -15,6 +16,10 @@ constexpr std::int64_t kAssignedRows = 512;  // of a task
 // Values of the filter are floats of two products, a norm and a difference: they are off by less
 // than 2^-21 of the square of both lengths together, the smallest and the one compared with it.
 constexpr double kOfTheSquare = 0x1p-20;
+
+// Of a smaller square the scale of products may be denormal, or 0: a float off by 2^-150, which is
+// 2^-119 of a product of 2^31. From here on the slack is 2^-110, of which half is spare.
+constexpr double kLeastSquare = 0x1p-90;
 
 }  // namespace
 
@@ -100,12 +105,17 @@ NearestCentroids::RoundedRow NearestCentroids::round(const float* row, std::int1
 int NearestCentroids::nearest(const float* row, const RoundedRow& rounded,
                               const std::int32_t* products, double* distance) const {
   const double both = std::sqrt(rounded.squares) + longest_;
-  const CloseTest test{.base = rounded.squares,
-                       .apart = 2 * (rounded.lost + lost_),
-                       .slack = kOfTheSquare * both * both};
   std::array<std::uint8_t, 256> close;
-  const int found = kernels_.close_codewords(
-      products, norms_.data(), static_cast<float>(2 * step_ * rounded.step), test, close.data());
+  int found = static_cast<int>(centroids_.count);
+  if (both * both < kLeastSquare) {
+    std::iota(close.begin(), close.begin() + found, std::uint8_t{0});
+  } else {
+    const CloseTest test{.base = rounded.squares,
+                         .apart = 2 * (rounded.lost + lost_),
+                         .slack = kOfTheSquare * both * both};
+    found = kernels_.close_codewords(
+        products, norms_.data(), static_cast<float>(2 * step_ * rounded.step), test, close.data());
+  }
   int best = close[0];
   if (found == 1 && distance == nullptr) return best;
   double least = squared_distance(row, centroids_.row(best), centroids_.cols);

@@ -16,8 +16,7 @@ constexpr double kOfTheOld = 1e-9;
 constexpr int kMostSweeps = 40;
 constexpr double kOrthogonal = 1e-14;
 
-constexpr std::int64_t kProductRows = 4096;  // added in one go, so that doubles of them stay few
-constexpr std::int64_t kProductCols = 16;    // of a task
+constexpr std::int64_t kProductCols = 16;  // of a task
 
 double product_of(const double* x, const double* y, std::int64_t count) {
   double sums[8] = {};

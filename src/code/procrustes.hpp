@@ -8,6 +8,9 @@
 
 namespace nearfield {
 
+// Rows that best_rotation adds in one go: of these and of their targets it has doubles.
+inline constexpr std::int64_t kProductRows = 4096;
+
 // The orthogonal R for which the sum of |x R - y|^2 is least: U V^T of the singular value
 // decomposition of X^T Y. Where that leaves a choice, R stays near `old`. rows.cols x rows.cols.
 std::vector<float> best_rotation(const FloatRows& rows, const float* targets,

@@ -12,7 +12,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kRotatedRows = 256;  // of a task
+constexpr std::int64_t kRotatedRows = 256;  // of a task, which has doubles before and after
 
 // The part of the columns that a codebook has.
 struct ColumnPart {
@@ -119,6 +119,10 @@ void find_product_codes(const FloatRows& rows, const Codebooks& codebooks, std::
         {codebooks.word(k, 0) + first, codebooks.codewords, width, codebooks.cols}, work.kernels);
     find_nearest(rows.columns(first, width), nearest, codes + k, codebooks.count, nullptr, work);
   }
+}
+
+std::int64_t rotate_bytes(std::int64_t rows, std::int64_t cols, int threads) {
+  return 8 * cols * cols + std::min(rows, threads * kRotatedRows) * cols * 16;
 }
 
 void rotate(const FloatRows& rows, const std::vector<float>& rotation, Turn turn, float* out,

@@ -41,4 +41,7 @@ enum class Turn { there, back };
 void rotate(const FloatRows& rows, const std::vector<float>& rotation, Turn turn, float* out,
             const CodeWork& work);
 
+// What it takes beside its arguments.
+std::int64_t rotate_bytes(std::int64_t rows, std::int64_t cols, int threads);
+
 }  // namespace nearfield

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "code/gpu/lsq_device.hpp"
+#include "code/procrustes.hpp"
 #include "code/product_codes.hpp"
 #include "code/quantizer_state.hpp"
 #include "code/residual_codes.hpp"
@@ -65,6 +66,21 @@ void read_floats(MatrixView rows, std::int64_t first, std::int64_t count, float*
   }
 }
 
+// Small values beside usual ones are as good as 0, and may be.
+void check_squares(const FloatRows& rows, QuantizerKind kind) {
+  if (kind != QuantizerKind::rq && kind != QuantizerKind::lsq) return;
+  float largest = 0;
+  for (std::int64_t i = 0; i < rows.count * rows.cols; ++i) {
+    largest = std::max(largest, std::abs(rows.values[i]));
+  }
+  if (largest > 0 && largest < kLeastOfTheLargest) {
+    fail(ErrorCode::invalid_argument,
+         "the largest value of {} rows is {:g}, and {} takes {:g} or more, since it adds squares "
+         "up in float32: scale the rows, or take pq or opq",
+         rows.count, largest, to_string(kind), kLeastOfTheLargest);
+  }
+}
+
 void check_numbers(MatrixView rows, std::int64_t cols) {
   if (rows.dtype() == DType::bits) {
     fail(ErrorCode::unsupported, "rows of bits cannot be quantized: they are codes already");
@@ -111,6 +127,37 @@ void sum_codewords(const Codebooks& books, const std::uint8_t* codes, float* out
   for (int k = 1; k < books.count; ++k) {
     const float* const word = books.word(k, codes[k]);
     for (std::int64_t i = 0; i < books.cols; ++i) out[i] += word[i];
+  }
+}
+
+// What one kind alone reads would be ignored by the others. Not of files: those of earlier versions
+// may hold it.
+void refuse_options_of_others(const QuantizerOptions& options) {
+  const QuantizerOptions usual;
+  const auto refuse_unless = [&](QuantizerKind owner, std::string_view name, auto option) {
+    if (options.kind == owner || options.*option == usual.*option) return;
+    fail(ErrorCode::invalid_argument, "{} belongs to {}, and these are options of {}: leave it out",
+         name, to_string(owner), to_string(options.kind));
+  };
+  refuse_unless(QuantizerKind::rq, "beam", &QuantizerOptions::beam);
+  refuse_unless(QuantizerKind::lsq, "rounds", &QuantizerOptions::rounds);
+  refuse_unless(QuantizerKind::lsq, "train_rounds", &QuantizerOptions::train_rounds);
+  refuse_unless(QuantizerKind::lsq, "perturbed", &QuantizerOptions::perturbed);
+  refuse_unless(QuantizerKind::lsq, "sweeps", &QuantizerOptions::sweeps);
+  refuse_unless(QuantizerKind::lsq, "random_order", &QuantizerOptions::random_order);
+  refuse_unless(QuantizerKind::lsq, "relaxation", &QuantizerOptions::relaxation);
+}
+
+void check_training(const TrainOptions& training, QuantizerKind kind) {
+  if (!training.checkpoint.empty() && kind != QuantizerKind::lsq) {
+    fail(ErrorCode::unsupported, "training of {} keeps no checkpoint: leave it out",
+         to_string(kind));
+  }
+  if (training.iteration && (kind == QuantizerKind::pq || kind == QuantizerKind::rq)) {
+    fail(ErrorCode::unsupported,
+         "training of {} makes one codebook after the other, and has no error of all of them until "
+         "the end: leave 'iteration' out",
+         to_string(kind));
   }
 }
 
@@ -273,15 +320,23 @@ bool searches_on_device(const QuantizerOptions& options, const Context& context,
 std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
                             int threads, bool on_device) {
   const std::int64_t floats = rows * cols * 4;
-  const std::int64_t books = std::int64_t{options.codebooks} * (1 << options.bits) * cols * 4;
+  const std::int64_t codewords = std::int64_t{options.codebooks} << options.bits;
+  const std::int64_t books = codewords * cols * 4;
   constexpr std::int64_t kOfAnAssignment = 64;  // a row's neighbour, in all its forms, and its code
+  // The centroids of one k-means, their sums and what they are rounded to.
+  const std::int64_t means = (cols << options.bits) * 16;
   switch (options.kind) {
     case QuantizerKind::pq:
-      return floats + books + rows * options.codebooks * kOfAnAssignment;
-    case QuantizerKind::opq:
-      return 3 * floats + books + rows * options.codebooks * kOfAnAssignment + cols * cols * 48;
+      return floats + books + means + rows * options.codebooks * kOfAnAssignment;
+    case QuantizerKind::opq: {
+      // First rows are rotated and compared, by turns; last codewords, which are there twice then.
+      const std::int64_t turning = std::max(rotate_bytes(std::max(rows, codewords), cols, threads),
+                                            std::min(rows, kProductRows) * cols * 16);
+      return 3 * floats + 2 * books + means + rows * options.codebooks * kOfAnAssignment +
+             cols * cols * 48 + turning;
+    }
     case QuantizerKind::rq:
-      return 2 * floats + books + rows * kOfAnAssignment;
+      return 2 * floats + books + means + rows * kOfAnAssignment;
     case QuantizerKind::lsq:
       return floats + train_lsq_bytes(options, rows, cols, threads, on_device);
   }
@@ -294,7 +349,7 @@ std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, 
   const int m = options.codebooks;
   const int words = 1 << options.bits;
   std::int64_t bytes = piece * (8 * cols + m + 64);
-  if (options.kind == QuantizerKind::opq) bytes += 8 * cols * cols;
+  if (options.kind == QuantizerKind::opq) bytes += rotate_bytes(piece, cols, threads);
   if (options.kind == QuantizerKind::rq) bytes += std::int64_t{m} * words * cols * 4;
   if (options.kind == QuantizerKind::lsq && m > 1) {
     bytes += on_device ? LsqDevice::loading_bytes(m, words, cols)
@@ -309,15 +364,13 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
   const bool there = searches_on_device(options, context, "training a quantizer");
   check_numbers(rows, rows.cols());
   check_options(options, rows.cols());
+  refuse_options_of_others(options);
   const int words = 1 << options.bits;
   if (rows.rows() < words) {
     fail(ErrorCode::invalid_argument, "training codebooks of {} codewords takes {} rows, got {}",
          words, words, rows.rows());
   }
-  if (!training.checkpoint.empty() && options.kind != QuantizerKind::lsq) {
-    fail(ErrorCode::unsupported, "training of {} keeps no checkpoint: leave it out",
-         to_string(options.kind));
-  }
+  check_training(training, options.kind);
   const int threads = resolve_threads(context.threads);
   const std::int64_t needed = training_bytes(options, rows.rows(), rows.cols(), threads, there);
   const std::string what = fmt::format("training {} codebooks on {} rows of {} columns",
@@ -333,6 +386,7 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
     std::vector<float> values(static_cast<std::size_t>(rows.rows() * rows.cols()));
     read_floats(rows, 0, rows.rows(), values.data());
     const FloatRows read{values.data(), rows.rows(), rows.cols(), rows.cols()};
+    check_squares(read, options.kind);
     auto state = std::make_shared<State>();
     state->options = options;
     state->seed = context.seed;
@@ -368,6 +422,7 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
 }
 
 Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state) {
+  const DefaultFloats floats;
   rotate_back(*state, {});
   return Quantizer(std::move(state));
 }
@@ -435,6 +490,7 @@ Matrix Quantizer::decode(MatrixView codes, const Context& context) const {
   const std::string what = fmt::format("decoding {} rows of {} columns", codes.rows(), cols());
   check_memory(context, needed, what);
   return with_memory_errors(fmt::format("the {} bytes of {}", needed, what), [&] {
+    const DefaultFloats floats;
     Monitor monitor(context, codes.rows());
     Matrix rows(DType::f32, codes.rows(), cols());
     run_tasks(divide_up(codes.rows(), kEncodedRows), resolve_threads(context.threads),
@@ -463,31 +519,36 @@ std::vector<double> Quantizer::squared_errors(MatrixView rows, MatrixView codes,
     fail(ErrorCode::invalid_argument, "expected a code for each of {} rows, got {}", rows.rows(),
          codes.rows());
   }
-  check_memory(context, rows.rows() * 8, "the errors of the rows");
-  Monitor monitor(context, rows.rows());
-  std::vector<double> errors(static_cast<std::size_t>(rows.rows()));
-  run_tasks(divide_up(rows.rows(), kEncodedRows), resolve_threads(context.threads),
-            [&](std::int64_t task, int) {
-              const std::int64_t first = task * kEncodedRows;
-              const std::int64_t end = std::min(first + kEncodedRows, rows.rows());
-              std::array<std::uint8_t, kMostCodebooks> unpacked;
-              std::vector<double> values(static_cast<std::size_t>(cols()));
-              std::vector<float> decoded(static_cast<std::size_t>(cols()));
-              for (std::int64_t row = first; row < end; ++row) {
-                decode_row(rows.dtype(), rows.row(row), cols(), values.data());
-                unpack_codes(codes.row(row), state_->options, unpacked.data());
-                sum_codewords(state_->codebooks(), unpacked.data(), decoded.data());
-                double sum = 0;
-                for (std::size_t i = 0; i < values.size(); ++i) {
-                  const double difference = values[i] - static_cast<double>(decoded[i]);
-                  sum += difference * difference;
+  const std::int64_t needed = rows.rows() * 8;
+  const std::string what = fmt::format("the errors of {} rows", rows.rows());
+  check_memory(context, needed, what);
+  return with_memory_errors(fmt::format("the {} bytes of {}", needed, what), [&] {
+    const DefaultFloats floats;
+    Monitor monitor(context, rows.rows());
+    std::vector<double> errors(static_cast<std::size_t>(rows.rows()));
+    run_tasks(divide_up(rows.rows(), kEncodedRows), resolve_threads(context.threads),
+              [&](std::int64_t task, int) {
+                const std::int64_t first = task * kEncodedRows;
+                const std::int64_t end = std::min(first + kEncodedRows, rows.rows());
+                std::array<std::uint8_t, kMostCodebooks> unpacked;
+                std::vector<double> values(static_cast<std::size_t>(cols()));
+                std::vector<float> decoded(static_cast<std::size_t>(cols()));
+                for (std::int64_t row = first; row < end; ++row) {
+                  decode_row(rows.dtype(), rows.row(row), cols(), values.data());
+                  unpack_codes(codes.row(row), state_->options, unpacked.data());
+                  sum_codewords(state_->codebooks(), unpacked.data(), decoded.data());
+                  double sum = 0;
+                  for (std::size_t i = 0; i < values.size(); ++i) {
+                    const double difference = values[i] - static_cast<double>(decoded[i]);
+                    sum += difference * difference;
+                  }
+                  errors[static_cast<std::size_t>(row)] = sum;
                 }
-                errors[static_cast<std::size_t>(row)] = sum;
-              }
-              monitor.advance(end - first);
-            });
-  monitor.finish();
-  return errors;
+                monitor.advance(end - first);
+              });
+    monitor.finish();
+    return errors;
+  });
 }
 
 }  // namespace nearfield

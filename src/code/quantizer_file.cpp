@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <system_error>
 
 #include "code/quantizer_state.hpp"
 #include "core/fail.hpp"
@@ -220,7 +221,10 @@ std::optional<LsqCheckpoint> read_checkpoint(const std::string& path,
                                              const QuantizerOptions& options, std::uint64_t seed,
                                              std::uint64_t fingerprint, std::int64_t rows,
                                              std::int64_t cols) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::error_code error;
+  const bool there = std::filesystem::exists(path, error);
+  if (error) fail(ErrorCode::io, "{}: cannot be looked for: {}", path, error.message());
+  if (!there) return std::nullopt;
   const QuantizerFile file(path, kCheckpointFormat);
   LsqCheckpoint checkpoint;
   checkpoint.options = file.options();

@@ -20,6 +20,10 @@ namespace nearfield {
 // them, and of codewords that are ten times as large.
 inline constexpr float kMostOfAValue = 1e15F;
 
+// Of rows whose largest value is smaller, and not 0, rq and lsq are not trained: float32 has no
+// squares of what their codes would leave.
+inline constexpr float kLeastOfTheLargest = 1e-15F;
+
 // Throws invalid_argument, naming what is out of range.
 void check_options(const QuantizerOptions& options, std::int64_t cols);
 

@@ -42,6 +42,11 @@ std::vector<double> deviations(const FloatRows& rows) {
   return sums;
 }
 
+// One codebook is k-means, whose codes are exact: there is nothing that noise could lead out of.
+Relaxation relaxation_of(const QuantizerOptions& options) {
+  return options.codebooks == 1 ? Relaxation::none : options.relaxation;
+}
+
 // T(i) of LSQ++: from nearly 1 down to 0 in the last iteration.
 double temperature(std::size_t iteration, int iterations) {
   return std::pow(1 - static_cast<double>(iteration + 1) / iterations, kCooling);
@@ -104,8 +109,9 @@ void step_lsq(LsqState& state, const FloatRows& rows, const QuantizerOptions& op
               std::uint64_t seed, const CodeWork& work) {
   const std::size_t iteration = state.errors.size();
   const double heat = temperature(iteration, options.iterations);
+  const Relaxation relaxation = relaxation_of(options);
   Codebooks noisy;
-  if (options.relaxation == Relaxation::codebooks) {
+  if (relaxation == Relaxation::codebooks) {
     noisy = state.codebooks;
     add_noise(noisy.values.data(), noisy.count * noisy.codewords, deviations(rows),
               heat / noisy.count, seed, iteration, work);
@@ -124,7 +130,7 @@ void step_lsq(LsqState& state, const FloatRows& rows, const QuantizerOptions& op
   state.errors.push_back(std::accumulate(costs.begin(), costs.end(), 0.0) /
                          static_cast<double>(rows.count));
   std::vector<float> moved;
-  if (options.relaxation == Relaxation::rows) {
+  if (relaxation == Relaxation::rows) {
     moved.assign(rows.values, rows.values + rows.count * rows.cols);
     add_noise(moved.data(), rows.count, deviations(rows), heat, seed, iteration, work);
   }
@@ -139,7 +145,7 @@ std::int64_t train_lsq_bytes(const QuantizerOptions& options, std::int64_t count
   const std::int64_t searching = on_device ? LsqDevice::loading_bytes(m, words, cols)
                                            : IcmTables::bytes_for(m, words, cols) +
                                                  local_search_bytes(m, words, cols, threads);
-  const std::int64_t copied = options.relaxation == Relaxation::rows ? count * cols * 4 : 0;
+  const std::int64_t copied = relaxation_of(options) == Relaxation::rows ? count * cols * 4 : 0;
   const std::int64_t updating = codebook_update_bytes(m, words, cols) + copied +
                                 (on_device ? LsqDevice::adding_bytes(m, words) : 0);
   return std::max(searching, updating) + count * (m + 4) + 2 * 4 * words * cols * m;

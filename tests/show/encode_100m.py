@@ -7,9 +7,10 @@ at first. NEARFIELD names the command (build/release/nearfield). Rows of 128 byt
 drawn a million at a time. `nearfield encode` makes an index of them by PQ and is killed (-9) after
 a third of them; the same command goes on. Then a hundredth of the rows by LSQ with 16 rounds, not
 disturbed. Fails if a process had more than 256 MB of memory at any time, or 4 MB more for all rows
-than for a hundredth of them (of LSQ: than for 262,144 of them); if what was done before the kill
-was done again; if a row of any block of 32,768 has other codes than encoded alone; or if the index
-does not answer. Memory is what is in use: malloc is told to give back what is freed.
+than for a hundredth of them (of LSQ: than for 262,144 of them); if of what was done before the kill
+more than the two blocks at the end were done again; if a row of any block of 32,768 has other codes
+than encoded alone; or if the index does not answer. Memory is what is in use: malloc is told to
+give back what is freed.
 """
 
 from __future__ import annotations
@@ -199,7 +200,7 @@ def main() -> None:
         write(some, rows_of(base)[: max(rows // 100, 2 * FEW_BLOCKS * BLOCK)])
         show_pq(folder, base, some)
         show_lsq(folder, some)
-    print("memory is flat, and nothing was lost or done twice")
+    print("memory is flat, nothing was lost, and two blocks at most were done twice")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,8 @@ NEARFIELD_KERNEL measure_rows(NEARFIELD_GLOBAL const float* rows,
   double squares = 0;
   for (u32 i = 0; i < cols; ++i) {
     const float value = values[i];
-    stream = (stream ^ bits_of(value)) * 0x9E3779B97F4A7C15ull;
+    const u32 bits = bits_of(value);
+    stream = (stream ^ (bits == 0x80000000u ? 0u : bits)) * 0x9E3779B97F4A7C15ull;  // -0 is 0
     stream ^= stream >> 32;
     const double centred = static_cast<double>(value - centre[i]);
     squares += centred * centred;

@@ -8,6 +8,7 @@
 #include "core/checked.hpp"
 #include "core/decode.hpp"
 #include "core/fail.hpp"
+#include "core/float_environment.hpp"
 #include "core/tasks.hpp"
 #include "index/part.hpp"
 
@@ -58,13 +59,14 @@ auto saying_what_is_too_large(const Code& code) {
   }
 }
 
-std::vector<double> squared_norms(MatrixView floats) {
+std::vector<double> squared_norms(MatrixView rows) {
+  const DefaultFloats floats;
   std::vector<double> norms;
-  norms.reserve(static_cast<std::size_t>(floats.rows()));
-  for (std::int64_t row = 0; row < floats.rows(); ++row) {
-    const auto* const values = reinterpret_cast<const float*>(floats.row(row));
+  norms.reserve(static_cast<std::size_t>(rows.rows()));
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    const auto* const values = reinterpret_cast<const float*>(rows.row(row));
     double sum = 0;
-    for (std::int64_t i = 0; i < floats.cols(); ++i) {
+    for (std::int64_t i = 0; i < rows.cols(); ++i) {
       sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
     }
     norms.push_back(sum);
@@ -115,11 +117,13 @@ Matrix training_sample(std::span<const MatrixView> runs, std::int64_t most) {
 
 std::vector<float> norms_of_codes(const Quantizer& quantizer, MatrixView codes,
                                   const Context& context) {
+  const DefaultFloats floats;
   const std::vector<double> norms = squared_norms(quantizer.decode(codes, context));
   return {norms.begin(), norms.end()};
 }
 
 std::vector<float> norm_levels_between(float least, float most, CodedNorms kept) {
+  const DefaultFloats floats;
   const double step = (static_cast<double>(most) - static_cast<double>(least)) / kByteEntries;
   const double within = kept == CodedNorms::byte ? 0.5 : 0;  // the middle of each, or its beginning
   std::vector<float> levels;
@@ -224,6 +228,7 @@ void CodeBlocks::encode(MatrixView rows, std::int64_t at, const CodedTrained& tr
 
 void CodeBlocks::put(MatrixView codes, std::span<const float> norms,
                      const std::vector<float>& levels, std::int64_t at) {
+  const DefaultFloats floats;
   for (std::int64_t i = 0; i < codes.rows(); ++i) {
     for (std::int64_t column = 0; column < codes.cols(); ++column) {
       code(at + i, column) = std::to_integer<std::uint8_t>(codes.row(i)[column]);

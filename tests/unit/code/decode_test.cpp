@@ -24,7 +24,7 @@ Quantizer quickly_trained(const std::vector<float>& rows, QuantizerKind kind, in
   options.codebooks = codebooks;
   options.bits = 4;
   options.iterations = 4;
-  options.rounds = 4;
+  if (kind == QuantizerKind::lsq) options.rounds = 4;
   return Quantizer::train(view_of(rows), options);
 }
 

@@ -106,6 +106,11 @@ TEST_F(DeviceLsqTest, ExtremesHaveTheBitsOfTheCpu) {
       expect_as_on_cpu(test::random_codebooks(64, 16, 9), search, test::rows_to_code(20, 9)));
   const Codebooks narrow = test::random_codebooks(3, 256, 1);
   ASSERT_NO_FATAL_FAILURE(expect_as_on_cpu(narrow, search, {-1e15F, 0, 9, 1e15F, 3e-30F, 9}));
+  // Without rounds, which leaves the random codes: -0 has those of 0.
+  ASSERT_NO_FATAL_FAILURE(
+      expect_as_on_cpu(narrow, {.rounds = 0, .seed = 1}, {0.0F, -0.0F, 4.0F, -0.0F}));
+  EXPECT_TRUE(std::equal(expected_.codes.begin(), expected_.codes.begin() + 3,
+                         expected_.codes.begin() + 3));
   Codebooks same(2, 16, 4);
   std::fill(same.values.begin(), same.values.end(), 1.5F);
   ASSERT_NO_FATAL_FAILURE(expect_as_on_cpu(same, search, std::vector<float>(8, 3)));

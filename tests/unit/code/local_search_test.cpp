@@ -55,6 +55,19 @@ TEST(CodeDice, PerturbsSoManyDifferentCodebooksEachAsOften) {
   }
 }
 
+TEST(CodeDice, OfMinusZeroAreThoseOfZero) {
+  const std::array<float, 3> zeros{0.0F, 4.0F, 0.0F};
+  const std::array<float, 3> minus{-0.0F, 4.0F, -0.0F};
+  std::array<std::uint8_t, 8> codes{};
+  std::array<std::uint8_t, 8> same{};
+  CodeDice(5, zeros.data(), 3).start(8, 256, codes.data());
+  CodeDice(5, minus.data(), 3).start(8, 256, same.data());
+  EXPECT_EQ(same, codes);
+  CodeDice(5, zeros.data(), 3).perturb(2, 4, 8, 256, codes.data());
+  CodeDice(5, minus.data(), 3).perturb(2, 4, 8, 256, same.data());
+  EXPECT_EQ(same, codes);
+}
+
 TEST(CodeDice, CodesAreUniform) {
   std::array<int, 256> started{};
   std::array<int, 256> perturbed{};

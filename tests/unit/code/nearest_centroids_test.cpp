@@ -69,5 +69,23 @@ TEST(NearestCentroids, AlsoFarAway) {
   expect_nearest(rows, centroids, 256, cols);
 }
 
+TEST(NearestCentroids, AlsoWhereValuesAreTiny) {
+  const std::int64_t cols = 8;
+  for (const int words : {16, 256}) {
+    const auto rows = test::rows_to_code(300, cols);
+    const auto centroids = test::rows_to_code(words, cols, 5);
+    const auto times = [](std::vector<float> values, float size) {
+      for (float& value : values) value *= size;
+      return values;
+    };
+    for (const float size : {1e-12F, 1e-15F, 1e-16F, 1e-17F, 1e-18F, 1e-20F, 1e-22F, 1e-40F}) {
+      SCOPED_TRACE(size);
+      expect_nearest(times(rows, size), times(centroids, size), words, cols);
+      expect_nearest(rows, times(centroids, size), words, cols);
+      expect_nearest(times(rows, size), centroids, words, cols);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nearfield

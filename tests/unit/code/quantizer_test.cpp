@@ -9,56 +9,24 @@
 
 #include "code/k_means.hpp"
 #include "code/procrustes.hpp"
-#include "code/quantizer_state.hpp"
-#include "core/fail.hpp"
 #include "tests/unit/code/code_reference.hpp"
+#include "tests/unit/code/small_quantizers.hpp"
 #include "tests/unit/expect_error.hpp"
-#include "tests/unit/io/temp_folder.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kCols = 20;
-
-MatrixView view(const std::vector<float>& rows, std::int64_t cols = kCols) {
-  return {rows.data(), std::ssize(rows) / cols, cols};
-}
-
-QuantizerOptions small(QuantizerKind kind, int codebooks = 4, int bits = 4) {
-  QuantizerOptions options;
-  options.kind = kind;
-  options.codebooks = codebooks;
-  options.bits = bits;
-  options.iterations = 4;
-  options.rounds = 4;
-  options.train_rounds = 2;
-  options.relaxation = Relaxation::none;
-  options.beam = 4;
-  return options;
-}
-
-std::vector<std::byte> bytes_of(const Matrix& matrix) {
-  std::vector<std::byte> bytes;
-  for (std::int64_t row = 0; row < matrix.rows(); ++row) {
-    bytes.insert(bytes.end(), matrix.row(row),
-                 matrix.row(row) + row_bytes(matrix.dtype(), matrix.cols()));
-  }
-  return bytes;
-}
-
-std::vector<float> values_of(MatrixView rows) {
-  std::vector<float> values(static_cast<std::size_t>(rows.rows() * rows.cols()));
-  std::memcpy(values.data(), rows.row(0), values.size() * sizeof(float));
-  return values;
-}
+using test::bytes_of;
+using test::kCols;
+using test::kKinds;
+using test::small;
+using test::values_of;
+using test::view;
 
 double mean_error(const Quantizer& quantizer, MatrixView rows) {
   const auto errors = quantizer.squared_errors(rows, quantizer.encode(rows));
   return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
 }
-
-constexpr std::array kKinds = {QuantizerKind::pq, QuantizerKind::opq, QuantizerKind::rq,
-                               QuantizerKind::lsq};
 
 TEST(Quantizer, NamesOfKinds) {
   for (const auto kind : kKinds) EXPECT_EQ(parse_quantizer_kind(to_string(kind)), kind);
@@ -141,16 +109,15 @@ TEST(Quantizer, AVectorsCodeDoesNotHangOnOthersOrOnItsType) {
 
 TEST(Quantizer, ErrorsFallFromKindToKind) {
   const auto rows = test::rows_to_code(2000, kCols);
-  QuantizerOptions options = small(QuantizerKind::pq);
-  options.iterations = 10;
-  options.rounds = 16;
-  const double pq = mean_error(Quantizer::train(view(rows), options), view(rows));
-  options.kind = QuantizerKind::opq;
-  const double opq = mean_error(Quantizer::train(view(rows), options), view(rows));
-  options.kind = QuantizerKind::lsq;
-  const double lsq = mean_error(Quantizer::train(view(rows), options), view(rows));
-  EXPECT_LT(opq, pq);
-  EXPECT_LT(lsq, opq);
+  const auto error_of = [&](QuantizerKind kind) {
+    QuantizerOptions options = small(kind);
+    options.iterations = 10;
+    if (kind == QuantizerKind::lsq) options.rounds = 16;
+    return mean_error(Quantizer::train(view(rows), options), view(rows));
+  };
+  const double opq = error_of(QuantizerKind::opq);
+  EXPECT_LT(opq, error_of(QuantizerKind::pq));
+  EXPECT_LT(error_of(QuantizerKind::lsq), opq);
 }
 
 TEST(Quantizer, TrainingOfLsqNeverGrowsTheError) {
@@ -183,7 +150,7 @@ TEST(Quantizer, RelaxationsChangeTheCourseAndEndWithoutNoise) {
   }
 }
 
-// One codebook: Lloyd's iterations from the same random codes, written out.
+// One codebook: Lloyd's iterations from the same random codes, written out, whatever the noise.
 TEST(Quantizer, LsqOfOneCodebookIsKMeans) {
   const auto rows = test::rows_to_code(500, kCols);
   QuantizerOptions options = small(QuantizerKind::lsq, 1, 4);
@@ -231,6 +198,11 @@ TEST(Quantizer, LsqOfOneCodebookIsKMeans) {
     means();
   }
   EXPECT_EQ(values_of(quantizer.codebooks()), centroids);
+  for (const auto relaxation : {QuantizerOptions().relaxation, Relaxation::rows}) {
+    options.relaxation = relaxation;
+    EXPECT_EQ(values_of(Quantizer::train(view(rows), options).codebooks()), centroids)
+        << to_string(relaxation);
+  }
   assign_rows();
   const Matrix codes = quantizer.encode(view(rows));
   for (std::int64_t row = 0; row < 500; ++row) {
@@ -370,130 +342,6 @@ TEST(KMeans, ACentroidWithoutRowsTakesTheFarthestRow) {
   EXPECT_EQ(state.centroids, expected);
 }
 
-TEST(Quantizer, FilesHoldAllOfIt) {
-  const test::TempFolder folder;
-  const auto rows = test::rows_to_code(300, kCols);
-  for (const auto kind : kKinds) {
-    const Quantizer quantizer = Quantizer::train(view(rows), small(kind));
-    const std::string path = folder.path("quantizer.safetensors");
-    quantizer.save(path);
-    const Quantizer opened = Quantizer::open(path);
-    EXPECT_EQ(opened.options(), quantizer.options());
-    EXPECT_EQ(opened.seed(), quantizer.seed());
-    EXPECT_TRUE(std::equal(opened.errors().begin(), opened.errors().end(),
-                           quantizer.errors().begin(), quantizer.errors().end()));
-    EXPECT_EQ(values_of(opened.codebooks()), values_of(quantizer.codebooks()));
-    EXPECT_EQ(bytes_of(opened.encode(view(rows))), bytes_of(quantizer.encode(view(rows))));
-  }
-}
-
-TEST(Quantizer, FilesThatAreWrongAreRefused) {
-  const test::TempFolder folder;
-  const auto rows = test::rows_to_code(300, kCols);
-  const std::string path = folder.path("quantizer.safetensors");
-  Quantizer::train(view(rows), small(QuantizerKind::lsq)).save(path);
-  const std::string whole = folder.get("quantizer.safetensors");
-  const auto with = [&](std::string_view from, std::string_view to) {
-    std::string changed = whole;
-    const auto at = changed.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    changed.replace(at, from.size(), to);
-    return folder.put("changed.safetensors", changed);
-  };
-  const auto refused = [](const std::string& changed) {
-    test::expect_error([&] { Quantizer::open(changed); }, ErrorCode::corrupt_file,
-                       {"changed.safetensors"});
-  };
-  refused(with("\"kind\":\"lsq\"", "\"kind\":\"aaa\""));
-  refused(with("\"bits\":\"4\"", "\"bits\":\"8\""));
-  refused(with("\"bits\":\"4\"", "\"bits\":\"x\""));
-  refused(with("nearfield-quantizer", "nearfield-quantizes"));
-  std::string flipped = whole;
-  flipped[flipped.size() - 5] ^= 1;
-  refused(folder.put("changed.safetensors", flipped));
-  refused(folder.put("changed.safetensors", whole.substr(0, whole.size() / 2)));
-  // As its sums would have it, and not a number all the same.
-  const Quantizer quantizer = Quantizer::open(path);
-  auto state = std::make_shared<Quantizer::State>();
-  state->options = quantizer.options();
-  state->coding = Codebooks(4, 16, kCols);
-  state->coding.values[7] = NAN;
-  state->errors = {1};
-  write_quantizer(folder.path("changed.safetensors"), *state, {});
-  refused(folder.path("changed.safetensors"));
-}
-
-TEST(Quantizer, FilesWithAnythingButARotationAreRefused) {
-  const test::TempFolder folder;
-  auto state = std::make_shared<Quantizer::State>();
-  state->options = small(QuantizerKind::opq);
-  state->coding = Codebooks(4, 16, kCols);
-  state->rotation.assign(kCols * kCols, 0.5F);
-  const std::string path = folder.path("rotated.safetensors");
-  write_quantizer(path, *state, {});
-  EXPECT_EQ(Quantizer::open(path).cols(), kCols);
-  state->rotation[3] = 2;
-  write_quantizer(path, *state, {});
-  test::expect_error([&] { Quantizer::open(path); }, ErrorCode::corrupt_file,
-                     {"rotated.safetensors", "rotation"});
-}
-
-// Codebooks that no training makes: one alone is not zero, and rows lie far away from all.
-TEST(Quantizer, OddCodebooksAreUsedAsTheyAre) {
-  const test::TempFolder folder;
-  for (const float size : {1e-10F, 1.0F, 1e13F}) {
-    auto state = std::make_shared<Quantizer::State>();
-    state->options = small(QuantizerKind::lsq, 2);
-    state->coding = Codebooks(2, 16, 1);
-    for (int b = 0; b < 16; ++b) state->coding.word(0, b)[0] = size * static_cast<float>(b);
-    const std::string path = folder.path("odd.safetensors");
-    write_quantizer(path, *state, {});
-    const Quantizer quantizer = Quantizer::open(path);
-    const std::vector<float> rows{0, 5.2F * size, -100 * size, 100 * size, 1e15F};
-    const Matrix codes = quantizer.encode({rows.data(), 5, 1});
-    const auto first = [&](std::int64_t row) {
-      return std::to_integer<int>(codes.row(row)[0]) & 15;
-    };
-    EXPECT_EQ(first(0), 0);
-    EXPECT_EQ(first(1), 5);
-    EXPECT_EQ(first(2), 0);
-    EXPECT_EQ(first(3), 15);
-  }
-}
-
-TEST(Quantizer, TrainingGoesOnFromACheckpointWithTheSameBits) {
-  const test::TempFolder folder;
-  const auto rows = test::rows_to_code(300, kCols);
-  QuantizerOptions options = small(QuantizerKind::lsq);
-  options.iterations = 6;
-  options.relaxation = Relaxation::rows;
-  const Quantizer whole = Quantizer::train(view(rows), options);
-  TrainOptions training;
-  training.checkpoint = folder.path("checkpoint");
-  Context context;
-  training.iteration = [&](int iteration, double) {
-    if (iteration == 3) context.cancel.cancel();
-  };
-  EXPECT_THROW(Quantizer::train(view(rows), options, context, training), Error);
-  std::vector<int> heard;
-  training.iteration = [&](int iteration, double) { heard.push_back(iteration); };
-  const Quantizer resumed = Quantizer::train(view(rows), options, {}, training);
-  EXPECT_EQ(heard, (std::vector<int>{4, 5, 6}));
-  EXPECT_EQ(values_of(resumed.codebooks()), values_of(whole.codebooks()));
-  EXPECT_TRUE(std::equal(resumed.errors().begin(), resumed.errors().end(), whole.errors().begin(),
-                         whole.errors().end()));
-  // Of others it is refused, not overwritten.
-  const std::string before = folder.get("checkpoint");
-  Context other;
-  other.seed = 1;
-  test::expect_error([&] { Quantizer::train(view(rows), options, other, training); },
-                     ErrorCode::invalid_argument, {"checkpoint", "seed"});
-  const auto others = test::rows_to_code(300, kCols, 99);
-  test::expect_error([&] { Quantizer::train(view(others), options, {}, training); },
-                     ErrorCode::invalid_argument, {"other rows"});
-  EXPECT_EQ(folder.get("checkpoint"), before);
-}
-
 TEST(Quantizer, SaysWhatIsWrong) {
   auto rows = test::rows_to_code(300, kCols);
   const Quantizer quantizer = Quantizer::train(view(rows), small(QuantizerKind::lsq));
@@ -508,6 +356,14 @@ TEST(Quantizer, SaysWhatIsWrong) {
   invalid([](auto& o) { o.bits = 5; }, {"bits", "5", "4 or 8"});
   invalid([](auto& o) { o.codebooks = 21; }, {"20 columns", "21"});
   invalid([](auto& o) { o.iterations = 0; }, {"iterations"});
+  invalid([](auto& o) { o.beam = 4; }, {"beam", "rq", "pq"});
+  invalid([](auto& o) { o.rounds = 4; }, {"rounds", "lsq", "pq"});
+  invalid([](auto& o) { o.train_rounds = 4; }, {"train_rounds", "lsq"});
+  invalid([](auto& o) { o.perturbed = 2; }, {"perturbed", "lsq"});
+  invalid([](auto& o) { o.sweeps = 2; }, {"sweeps", "lsq"});
+  invalid([](auto& o) { o.random_order = true; }, {"random_order", "lsq"});
+  invalid([](auto& o) { o.relaxation = Relaxation::rows; }, {"relaxation", "lsq"});
+  invalid([](auto& o) { (o.kind = QuantizerKind::lsq, o.beam = 4); }, {"beam", "rq", "lsq"});
   test::expect_error([&] { Quantizer::train(view(rows).slice(0, 15), small(QuantizerKind::pq)); },
                      ErrorCode::invalid_argument, {"16 codewords", "15"});
   test::expect_error([&] { quantizer.encode(view(rows, 10)); }, ErrorCode::invalid_argument,
@@ -523,6 +379,40 @@ TEST(Quantizer, SaysWhatIsWrong) {
   training.checkpoint = "never written";
   test::expect_error([&] { Quantizer::train(view(rows), small(QuantizerKind::pq), {}, training); },
                      ErrorCode::unsupported, {"pq", "checkpoint"});
+  TrainOptions curve;
+  curve.iteration = [](int, double) { ADD_FAILURE() << "nobody calls it"; };
+  for (const auto kind : {QuantizerKind::pq, QuantizerKind::rq}) {
+    test::expect_error([&] { Quantizer::train(view(rows), small(kind), {}, curve); },
+                       ErrorCode::unsupported, {to_string(kind), "iteration"});
+  }
+}
+
+// Times a power of two all values keep their digits, and codes by float64 stay what they were.
+TEST(Quantizer, TinyValuesAreCodedOrRefused) {
+  const auto rows = test::rows_to_code(300, kCols);
+  for (const auto kind : kKinds) {
+    SCOPED_TRACE(to_string(kind));
+    const bool in_float32 = kind == QuantizerKind::rq || kind == QuantizerKind::lsq;
+    const auto codes = bytes_of(Quantizer::train(view(rows), small(kind)).encode(view(rows)));
+    for (const float size : {0x1p-40F, 0x1p-58F, 0x1p-66F, 0x1p-73F}) {
+      std::vector<float> tiny = rows;
+      for (float& value : tiny) value *= size;
+      const auto train = [&] { return Quantizer::train(view(tiny), small(kind)); };
+      if (in_float32 && size < 0x1p-57F) {
+        test::expect_error(train, ErrorCode::invalid_argument,
+                           {"300 rows", "1e-15", to_string(kind)});
+      } else if (kind == QuantizerKind::lsq) {
+        train();  // its random codes are of the bits of values
+      } else {
+        EXPECT_EQ(bytes_of(train().encode(view(tiny))), codes) << size;
+      }
+    }
+    std::vector<float> mixed = rows;
+    std::fill_n(mixed.begin() + 7 * kCols, kCols, 1e-20F);
+    Quantizer::train(view(mixed), small(kind)).encode(view(mixed));
+    const std::vector<float> zeros(rows.size());
+    Quantizer::train(view(zeros), small(kind)).encode(view(zeros));
+  }
 }
 
 TEST(Quantizer, HonoursContexts) {

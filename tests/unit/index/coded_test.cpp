@@ -107,7 +107,7 @@ std::vector<CodedCase> coded_cases() {
     options.codebooks = codebooks;
     options.bits = bits;
     options.iterations = 3;
-    options.rounds = 2;
+    if (kind == QuantizerKind::lsq) options.rounds = 2;
     return options;
   };
   return {{"kind=pq,codebooks=4", options(QuantizerKind::pq, 4, 8)},

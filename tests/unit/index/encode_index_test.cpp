@@ -31,7 +31,7 @@ Quantizer small_quantizer(QuantizerKind kind, int codebooks, int bits) {
   options.codebooks = codebooks;
   options.bits = bits;
   options.iterations = 2;
-  options.rounds = 1;
+  if (kind == QuantizerKind::lsq) options.rounds = 1;
   return Quantizer::train(vectors_to_encode(500, 1), options, {.seed = 5});
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include <nearfield/nearfield.hpp>
 
+#include "code/quantizer_state.hpp"
 #include "filter/rounded/bf16_tile_kernel.hpp"
 #include "search/plan.hpp"
 #include "tests/force_tiles.hpp"
@@ -407,6 +409,33 @@ TEST(MemoryLimit, IsKeptByLocalSearchForAnIndex) {
   }
   EXPECT_GT(done, 0);
   EXPECT_GT(refused, 0);
+}
+
+// The least that is accepted. Few rows of many columns: codebooks and the rotation count, too.
+TEST(MemoryLimit, IsKeptByQuantizersOfColumns) {
+  for (const std::int64_t rows : {300, 6'000}) {
+    const Matrix vectors = data::make_matrix({data::Kind::gaussian, DType::f32, rows, 128, 1});
+    knn(vectors.view().slice(0, 100), vectors, {}, {.threads = 2});
+    for (const QuantizerKind kind : {QuantizerKind::pq, QuantizerKind::opq, QuantizerKind::rq}) {
+      QuantizerOptions options;
+      options.kind = kind;
+      options.iterations = 2;
+      for (const int threads : {1, 2}) {
+        SCOPED_TRACE(std::string(to_string(kind)) + " of " + std::to_string(rows) + " rows, " +
+                     std::to_string(threads) + " threads");
+        Context context{.threads = threads};
+        context.memory_limit = training_bytes(options, rows, 128, threads);
+        std::optional<Quantizer> trained;
+        EXPECT_LE(measure([&] { trained = Quantizer::train(vectors, options, context); }),
+                  *context.memory_limit);
+        context.memory_limit =
+            rows * trained->code_bytes() + encoding_bytes(options, rows, 128, threads);
+        EXPECT_LE(measure([&] { trained->encode(vectors, context); }), *context.memory_limit);
+        --*context.memory_limit;
+        EXPECT_THROW(trained->encode(vectors, context), Error);
+      }
+    }
+  }
 }
 
 TEST(MemoryLimit, IsKeptByDedup) {
