@@ -85,6 +85,15 @@ def test_a_place_is_for_one_job(tmp_path: Path, base: Path) -> None:
             cluster.graph(tmp_path / "job", base, **{"k": 3, "block": 50, **changed})  # type: ignore[arg-type]
 
 
+def test_other_queries_of_one_shape_are_another_job(place: Place, base: Path) -> None:
+    """Parts of two would be mixed."""
+    url = place()
+    cluster.ground_truth(url, QUERIES, base, 5, block=10)
+    cluster.ground_truth(url, np.asfortranarray(QUERIES), base, 5, block=10)  # the same rows
+    with pytest.raises(cluster.ConflictError, match="holds another job"):
+        cluster.ground_truth(url, vectors(25, seed=2), base, 5, block=10)
+
+
 JOB = """
 import sys
 from nearfield import cluster

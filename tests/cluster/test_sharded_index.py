@@ -252,6 +252,32 @@ def test_a_build_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     assert_same(cluster.open(tmp_path).search(QUERIES, 3), one_index(rows).search(QUERIES, 3))
 
 
+def test_a_build_that_was_ended_does_not_go_on_with_other_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one shape, under one key: files of two would be mixed."""
+    from nearfield.cluster import _writing
+
+    rows, ids = vectors(40), np.arange(100, 140)
+    inner = vars(_writing)["write_segment"]
+
+    def dies(store: Any, index: nf.Index, shard: int, epoch: int) -> Any:
+        if shard == 2:
+            raise KeyboardInterrupt
+        return inner(store, index, shard, epoch)
+
+    others: list[tuple[Array, Array]] = [(vectors(40, seed=2), ids), (rows, ids[::-1])]
+    for number, (other, other_ids) in enumerate(others):
+        url = tmp_path / str(number)
+        monkeypatch.setattr(_writing, "write_segment", dies)
+        with pytest.raises(KeyboardInterrupt):
+            cluster.build(url, rows, shards=4, ids=ids, key="mine")
+        monkeypatch.setattr(_writing, "write_segment", inner)
+        cluster.build(url, other, shards=4, ids=other_ids, key="mine")
+        expected = one_index(other, other_ids).search(QUERIES, 3)
+        assert_same(cluster.open(url).search(QUERIES, 3), expected)
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [

@@ -42,7 +42,7 @@ from nearfield.cluster._segments import (
     write_segment,
     write_tombstones,
 )
-from nearfield.cluster._sources import Source, SourceLike, take_source
+from nearfield.cluster._sources import Source, SourceLike, sum_array, take_source
 from nearfield.cluster._store import Store, open_store
 from nearfield.cluster._tasks import run_tasks
 
@@ -80,7 +80,8 @@ def build(
     ids: one for each row, no two the same; their numbers if None.
     bits: of files of packed bits, how many there are a row.
     key: whoever calls again with the same key gets the same index: shards that are written are not
-        written again, and one that is there is not an error.
+        written again, and one that is there is not an error. Of other rows or ids, an index that
+        is not there yet is written from the beginning.
     progress: as of `nearfield.knn`; it counts shards.
     """
     store = open_store(url)
@@ -93,7 +94,8 @@ def build(
     name = _key(key)
     if latest_epoch(store):
         return _built_already(store, name)
-    job = _job(name, "build", source.describe(), str(spec), count)
+    ids_sum = None if given is None else sum_array(given)
+    job = _job(name, "build", source.describe(), ids_sum, str(spec), count)
     cuts = [source.rows * shard // count for shard in range(count + 1)]
     calls = [
         (store.url, spec, shard, cuts[shard], cuts[shard + 1], 0, f"{job}{shard:08d}.json")
