@@ -51,7 +51,8 @@ def write_tombstones(store: Store, ids: NDArray[np.int64], epoch: int) -> Tombst
 
 
 def write_once(store: Store, record: str, make: Callable[[], Segment | None]) -> Segment | None:
-    """What `make` makes, or what it made when this was first done under the name of the record."""
+    """What `make` makes, or what it made when this was first done under the name of the record. A
+    record whose file is gone counts for nothing."""
     found = _read_record(store, record)
     if found is not None:
         return found[0]
@@ -70,7 +71,17 @@ def _read_record(store: Store, record: str) -> tuple[Segment | None] | None:
         fields = json.loads(store.read(record, MOST_RECORD_BYTES))
     except FileNotFoundError:
         return None
-    return (Segment(**fields) if fields else None,)
+    if not fields:
+        return (None,)
+    segment = Segment(**fields)
+    if not is_there(store, segment):
+        store.remove(record)  # that of the file in its place is created
+        return None
+    return (segment,)
+
+
+def is_there(store: Store, file: Segment | Tombstones) -> bool:
+    return store.size(file.name) == file.bytes
 
 
 class OpenShard:

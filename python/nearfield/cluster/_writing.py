@@ -36,6 +36,7 @@ from nearfield.cluster._manifest import (
 )
 from nearfield.cluster._segments import (
     OpenShard,
+    is_there,
     new_index,
     spec_of,
     write_once,
@@ -105,7 +106,7 @@ def build(
     first = Manifest(0, "", spec, count, 0)
     segments = tuple(replace(segment, epoch=1) for segment in made if segment)
     built = first.next(name, segments=segments, next_id=_next_id(0, segments))
-    if not store.create(manifest_name(1), encode(built)):
+    if not _create(store, first, built):
         return _built_already(store, name)
     _remove_job(store, job)
     return 1
@@ -195,7 +196,8 @@ def clean(url: Url, *, keep: int = 2, older_than: float = DAY) -> int:
     Readers that are pinned to an earlier epoch lose it. Manifests are never removed: their numbers
     are what keeps a writer that slept from committing over others.
 
-    older_than: seconds; younger files may be those of a writer that has not committed yet.
+    older_than: seconds; younger files may be those of a writer that has not committed yet. One
+        that finds its files removed, when it commits, raises a `ConflictError`: nothing is lost.
     """
     store = open_store(url)
     count = integer("keep", keep)
@@ -265,13 +267,28 @@ def _commit(store: Store, change: Callable[[Manifest, str], Manifest], key: str 
         if name in now.applied:
             return now.applied[name]
         after = change(now, name)
-        if store.create(manifest_name(after.epoch), encode(after)):
+        if _create(store, now, after):
             return after.epoch
         now = read_latest(store, at_least=now.epoch)
     raise ConflictError(
         f"{store.url}: {ATTEMPTS} times another writer committed first, the last time epoch "
         f"{now.epoch}: try again, or write from fewer places"
     )
+
+
+def _create(store: Store, before: Manifest, after: Manifest) -> bool:
+    """The manifest of an epoch, unless there is one. Its new files may be older than `clean` lets
+    files be that no manifest names: they are looked for, at the last moment."""
+    old = {file.name for file in (*before.segments, *before.tombstones)}
+    new = [file for file in (*after.segments, *after.tombstones) if file.name not in old]
+    gone = [file.name for file in new if not is_there(store, file)]
+    if gone:
+        raise ConflictError(
+            f"{store.url}: {len(gone)} of {len(new)} files that were written for epoch "
+            f"{after.epoch} are gone, the first {gone[0]}: clean removes those of changes that "
+            "took longer than its older_than; call again, with the same key: they are made again"
+        )
+    return store.create(manifest_name(after.epoch), encode(after))
 
 
 def _build_segment(
