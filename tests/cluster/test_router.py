@@ -15,6 +15,7 @@ import pytest
 import nearfield as nf
 from material import assert_same, one_index, vectors
 from nearfield import cluster
+from nearfield.cluster._actors import ShardServer
 
 ROWS = vectors(200)
 QUERIES = vectors(100, seed=1)
@@ -141,6 +142,32 @@ def test_batches_that_nobody_was_asked_in_time_are_an_error(no_ray: NoRay, tmp_p
     found = router.search(QUERIES[:60], 3, partial=True, timeout=0.1)  # all are under way
     assert (len(found.ids), found.missing) == (60, (1,))
     assert [call.actor for call in no_ray.cancelled] == [late] * 6  # two of each search
+
+
+def test_an_actor_knows_the_files_of_what_it_has_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read once, to check them, and those of old epochs are forgotten."""
+    cluster.build(tmp_path, ROWS, shards=1)
+    server = ShardServer(str(tmp_path), 0, {"threads": 1, "cache": None})
+    server.ready(cluster.open(tmp_path).manifest.identity)
+    local, read = server._store.local, list[str]()
+
+    def counted(name: str, size: int, sha256: str) -> Path:
+        read.append(name)
+        return local(name, size, sha256)
+
+    monkeypatch.setattr(server._store, "local", counted)
+    last: set[str] = set()
+    for number in range(4):
+        cluster.upsert(tmp_path, ROWS[:1], np.array([number]))
+        if number == 2:
+            cluster.compact(tmp_path)
+        manifest = cluster.open(tmp_path).manifest
+        server.ready(manifest.identity)
+        before, last = last, {file.name for file in (*manifest.segments, *manifest.tombstones)}
+    assert len(read) == len(set(read)) == 7  # a segment and tombstones each time, or a whole shard
+    assert server._files().keys() == before | last
 
 
 @pytest.mark.parametrize(("seconds", "hedged"), [(60.0, 1), (0.0, 3)])

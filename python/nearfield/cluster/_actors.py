@@ -40,7 +40,6 @@ class ShardServer:
         self._run = {"threads": deployed["threads"], "progress": _stop_if_cancelled}
         self._lock = threading.Lock()
         self._opened: dict[Identity, OpenShard] = {}
-        self._checked: dict[str, Path] = {}
 
     def describe(self) -> dict[str, Any]:
         with self._lock:  # another call may open one
@@ -90,13 +89,18 @@ class ShardServer:
                     f"{self._store.url}: epoch {asked[0]} is of commit {manifest.commit}, not "
                     f"{asked[1]}: it was built again; refresh the router, or make another"
                 )
-            opened = OpenShard(self._store, manifest, self._shard, self._checked)
+            opened = OpenShard(self._store, manifest, self._shard, self._files())
         with self._lock:
             self._opened.pop(asked, None)
             self._opened[asked] = opened  # the last is the one used last
             while len(self._opened) > EPOCHS_KEPT:
                 self._opened.pop(next(iter(self._opened)))
         return opened
+
+    def _files(self) -> dict[str, Path]:
+        """Of all epochs that are open."""
+        with self._lock:
+            return {n: path for opened in self._opened.values() for n, path in opened.files.items()}
 
 
 def write_question(method: str, *arguments: Any) -> bytes:
