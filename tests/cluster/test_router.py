@@ -24,10 +24,17 @@ QUERIES = vectors(100, seed=1)
 class Actor:
     def __init__(self, server: Any) -> None:
         self._server = server
-        self.hangs = False
+        self.hangs = self.is_full = False
 
     def __getattr__(self, method: str) -> Any:
-        return SimpleNamespace(remote=lambda *arguments: Call(self, method, arguments))
+        return SimpleNamespace(remote=lambda *arguments: self.call(method, arguments))
+
+    def call(self, method: str, arguments: tuple[Any, ...]) -> Call:
+        if self.is_full:
+            from ray.exceptions import PendingCallsLimitExceeded
+
+            raise PendingCallsLimitExceeded("it has as many calls as it takes")
+        return Call(self, method, arguments)
 
     def run(self, method: str, arguments: tuple[Any, ...]) -> Any:
         return getattr(self._server, method)(*arguments)
@@ -47,6 +54,8 @@ class NoRay:
         self.exceptions = ray.exceptions
         self.actors: dict[str, Actor] = {}
         self.cancelled: list[Call] = []
+        self.fetched: list[str] = []
+        self.looks = 0
         self.util = SimpleNamespace(list_named_actors=self._listed)
 
     def remote(self, server: Callable[..., Any]) -> Any:
@@ -64,6 +73,7 @@ class NoRay:
         return [{"Alive": True, "Resources": {"CPU": 1}, "NodeID": "0" * 56}]
 
     def get_actor(self, name: str, namespace: str) -> Actor:
+        self.fetched.append(name)
         return self.actors[name]
 
     def wait(
@@ -81,6 +91,7 @@ class NoRay:
         self.cancelled.append(call)
 
     def _listed(self, all_namespaces: bool) -> Iterable[dict[str, str]]:
+        self.looks += 1
         return [{"name": name, "namespace": "nearfield"} for name in self.actors]
 
 
@@ -168,6 +179,72 @@ def test_an_actor_knows_the_files_of_what_it_has_open(
         before, last = last, {file.name for file in (*manifest.segments, *manifest.tombstones)}
     assert len(read) == len(set(read)) == 7  # a segment and tombstones each time, or a whole shard
     assert server._files().keys() == before | last
+
+
+def replicas_of(router: cluster.Router, shard: int) -> list[int]:
+    return sorted(replica for replica, _ in router.replicas(shard))
+
+
+def test_replicas_that_are_deployed_later_are_found_by_refresh(
+    no_ray: NoRay, tmp_path: Path
+) -> None:
+    router = cluster.Router(tmp_path, "here")
+    assert replicas_of(router, 0) == [0]
+    cluster.deploy(tmp_path, "here", replicas=2)
+    no_ray.fetched.clear()
+    assert router.refresh() == 1
+    assert [replicas_of(router, shard) for shard in (0, 1)] == [[0, 1], [0, 1]]
+    assert sorted(no_ray.fetched) == ["nearfield-here-0-1", "nearfield-here-1-1"]
+    del no_ray.actors["nearfield-here-0-0"]
+    router.refresh()
+    assert replicas_of(router, 0) == [1]
+
+
+def test_a_search_that_nobody_takes_looks_for_others_once_a_second(
+    no_ray: NoRay, tmp_path: Path
+) -> None:
+    router = cluster.Router(tmp_path, "here")
+    first = no_ray.actors["nearfield-here-0-0"]
+    first.is_full = True
+    no_ray.looks = 0
+    for looked in (False, True):
+        if looked:
+            router._looked -= 1
+        for _ in range(3):
+            with pytest.raises(cluster.BusyError, match="0 has max_pending calls waiting"):
+                router.search(QUERIES, 3)
+        assert no_ray.looks == looked
+    first.is_full = False
+    cluster.deploy(tmp_path, "here", replicas=2)
+    first.is_full = True
+    router._looked -= 1
+    assert_same(router.search(QUERIES, 3), one_index(ROWS).search(QUERIES, 3))
+
+
+def test_one_that_died_is_not_looked_for_again_and_again(
+    no_ray: NoRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does anybody wait for Ray who asks the others."""
+    monkeypatch.setattr("nearfield.cluster._router.LOOK_AGAIN", 0.0)
+    cluster.deploy(tmp_path, "two", replicas=2)
+    router = cluster.Router(tmp_path, "two")
+    name = "nearfield-two-0-0"
+    router.forget(0, 0, no_ray.actors.pop(name))
+    no_ray.looks = 0
+    expected = one_index(ROWS).search(QUERIES, 3)
+    for _ in range(3):
+        assert_same(router.search(QUERIES, 3), expected)
+    assert no_ray.looks == 0
+    cluster.deploy(tmp_path, "two", replicas=2)
+    listed = no_ray._listed
+
+    def listed_without_lock(**options: Any) -> Any:
+        assert not router._lock.locked()
+        return listed(**options)
+
+    no_ray.util.list_named_actors = listed_without_lock
+    router.refresh()
+    assert dict(router.replicas(0))[0] is no_ray.actors[name]
 
 
 @pytest.mark.parametrize(("seconds", "hedged"), [(60.0, 1), (0.0, 3)])

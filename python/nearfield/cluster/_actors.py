@@ -11,7 +11,8 @@ import os
 import pickle
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -211,19 +212,21 @@ def undeploy(name: str) -> int:
     return len(found)
 
 
-def find_actors(name: str) -> dict[tuple[int, int], Any]:
-    """The actors of a name, by shard and replica."""
+def find_actors(
+    name: str, known: Mapping[tuple[int, int], Any] | None = None
+) -> dict[tuple[int, int], Any]:
+    """The actors of a name, by shard and replica. known: which need not be fetched again."""
     ray = connected_ray()
     found = {}
     own = re.compile(re.escape(actor_name(name, 0, 0).removesuffix("0-0")) + r"(\d+)-(\d+)")
     for entry in ray.util.list_named_actors(all_namespaces=True):
         parts = own.fullmatch(entry["name"])
         if entry["namespace"] == NAMESPACE and parts:
-            try:
-                actor = ray.get_actor(entry["name"], namespace=NAMESPACE)
-            except ValueError:  # it ended meanwhile
-                continue
-            found[int(parts[1]), int(parts[2])] = actor
+            key = int(parts[1]), int(parts[2])
+            with suppress(ValueError):  # it ended meanwhile
+                found[key] = (known or {}).get(key) or ray.get_actor(
+                    entry["name"], namespace=NAMESPACE
+                )
     return found
 
 
