@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ import nearfield as nf
 from material import assert_same, one_index, vectors
 from nearfield import cluster
 from nearfield.cluster._actors import ShardServer
+from nearfield.cluster._manifest import manifest_name
 
 ROWS = vectors(200)
 QUERIES = vectors(100, seed=1)
@@ -153,6 +155,41 @@ def test_batches_that_nobody_was_asked_in_time_are_an_error(no_ray: NoRay, tmp_p
     found = router.search(QUERIES[:60], 3, partial=True, timeout=0.1)  # all are under way
     assert (len(found.ids), found.missing) == (60, (1,))
     assert [call.actor for call in no_ray.cancelled] == [late] * 6  # two of each search
+
+
+@pytest.mark.parametrize("epochs", [1, 3, 5])
+def test_refresh_goes_to_an_index_that_was_built_again(
+    no_ray: NoRay, tmp_path: Path, epochs: int
+) -> None:
+    """Also if it has fewer epochs than the router has seen."""
+    cluster.delete(tmp_path, [1])
+    cluster.delete(tmp_path, [2])
+    router = cluster.Router(tmp_path, "here")
+    assert router.epoch == 3
+    for folder in ("manifests", "data"):
+        shutil.rmtree(tmp_path / folder)
+    with pytest.raises(cluster.NoIndexError, match="has no epoch 3"):
+        router.refresh()
+    cluster.build(tmp_path, ROWS[:50], shards=2)
+    single = one_index(ROWS[:50])
+    for number in range(epochs - 1):
+        cluster.delete(tmp_path, [number])
+        single.remove([number])
+    assert router.refresh() == epochs
+    assert_same(router.search(QUERIES, 3), single.search(QUERIES, 3))
+
+
+def test_refresh_does_not_go_back_in_one_index(no_ray: NoRay, tmp_path: Path) -> None:
+    """A store may not show for a while what it has shown."""
+    cluster.delete(tmp_path, [1])
+    router = cluster.Router(tmp_path, "here")
+    newest = tmp_path / manifest_name(2)
+    hidden = newest.rename(tmp_path / "hidden")
+    with pytest.raises(cluster.NoIndexError, match="has no epoch 2"):
+        router.refresh()
+    assert router.epoch == 2
+    hidden.rename(newest)
+    assert router.refresh() == 2
 
 
 def test_an_actor_knows_the_files_of_what_it_has_open(

@@ -159,6 +159,15 @@ def read_manifest(store: Store, epoch: int) -> Manifest:
     return manifest
 
 
+def sum_of_first(store: Store) -> str | None:
+    """SHA-256 of the manifest of epoch 1, if there is one: it tells an index from one that was
+    built again in its place. Manifests are never removed but with their index."""
+    try:
+        return hashlib.sha256(store.read(manifest_name(1), MOST_BYTES)).hexdigest()
+    except FileNotFoundError:
+        return None
+
+
 def read_latest(store: Store, at_least: int = 0) -> Manifest:
     epoch = latest_epoch(store, at_least)
     if epoch == 0:

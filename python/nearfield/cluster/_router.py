@@ -28,8 +28,14 @@ from nearfield.cluster._answers import (
     merge_near,
     merge_nearest,
 )
-from nearfield.cluster._errors import BusyError, LostShardError
-from nearfield.cluster._manifest import Manifest, Spec, read_latest, read_manifest
+from nearfield.cluster._errors import BusyError, LostShardError, NoIndexError
+from nearfield.cluster._manifest import (
+    Manifest,
+    Spec,
+    read_latest,
+    read_manifest,
+    sum_of_first,
+)
 from nearfield.cluster._segments import new_index
 from nearfield.cluster._sources import ArraySource
 from nearfield.cluster._store import open_store
@@ -104,6 +110,9 @@ class Router:
     ) -> None:
         self._ray = connected_ray()
         self._store = open_store(url, cache)
+        # Read first: of an index that is built again in between it is that of the older one, from
+        # which `refresh` gets away.
+        self._first = sum_of_first(self._store)
         self._manifest = read_latest(self._store)
         self._going = threading.Lock()  # to another epoch: one thread at a time
         self._name = name
@@ -148,16 +157,29 @@ class Router:
         """
         self._look(time.monotonic())
         with self._going:
-            manifest = read_latest(self._store, self.epoch)
+            first = sum_of_first(self._store)
+            manifest = self._read_newest(first)
             if manifest.identity != self._manifest.identity:
                 self._make_ready(manifest, self._timeout)
-                self._manifest = manifest
+                self._first, self._manifest = first, manifest
             return manifest.epoch
 
     def pin(self, epoch: int) -> None:
         """Goes to an epoch, as `refresh`, but when it is first asked for."""
         with self._going:
+            first = sum_of_first(self._store)
             self._manifest = read_manifest(self._store, integer("epoch", epoch))
+            self._first = first
+
+    def _read_newest(self, first: str | None) -> Manifest:
+        """Of an index that was built again, which may have fewer epochs, too. Of the same one never
+        an earlier epoch: a store may not show for a while what was there already."""
+        try:
+            return read_latest(self._store, self.epoch)
+        except NoIndexError:
+            if first in (None, self._first):
+                raise
+            return read_latest(self._store)
 
     def _make_ready(self, manifest: Manifest, seconds: float) -> None:
         flight = _Flight(self, manifest, seconds, partial=False)

@@ -47,7 +47,8 @@ log = logging.getLogger("ray.serve")
 class Searched(Protocol):
     """What questions go to."""
 
-    spec: Spec
+    @property
+    def spec(self) -> Spec: ...
 
     @property
     def epoch(self) -> int: ...
@@ -91,7 +92,11 @@ class Shards:
         self._router = Router(
             settings.index, settings.name, timeout=settings.timeout, cache=settings.cache
         )
-        self.spec = self._router.spec
+
+    @property
+    def spec(self) -> Spec:
+        """Another, perhaps, of an index that was built again."""
+        return self._router.spec
 
     @property
     def epoch(self) -> int:
