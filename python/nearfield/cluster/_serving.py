@@ -16,7 +16,7 @@ from nearfield.cluster._store import open_store
 from nearfield.cluster._wire import Limits
 from nearfield.cluster._writing import Url
 
-ONGOING = 128  # requests that are read and searched at a time
+ONGOING = 128  # requests that are under way at a time
 QUEUED = 128  # that wait for it; more are refused, with 503
 LEAST_TOKEN = 16  # characters
 
@@ -66,7 +66,8 @@ def serve(
     host, port: where to listen. Ray Serve has them for a cluster, not for an application: if it
         runs already, with others, it is an error.
     replicas, threads: of the actors that search, as of `deploy`; of a file, threads of a search.
-    timeout: seconds of a search.
+    timeout: seconds from a whole request to its answer; of the last one of those that are asked as
+        one.
     refresh: seconds between looks for a newer epoch; 0: none.
     batch, batch_wait: as many queries of several requests are asked as one, if they come within so
         many seconds.
