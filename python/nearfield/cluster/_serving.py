@@ -19,6 +19,13 @@ from nearfield.cluster._writing import Url
 ONGOING = 128  # requests that are under way at a time
 QUEUED = 128  # that wait for it; more are refused, with 503
 LEAST_TOKEN = 16  # characters
+# Of the process of a router, which asks and merges in many threads: without them glibc gives each
+# an arena, and what is free in one is lost to the others and to the system.
+MALLOC = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_TRIM_THRESHOLD_": "131072",
+    "MALLOC_MMAP_THRESHOLD_": "131072",
+}
 
 
 @dataclass(frozen=True)
@@ -123,7 +130,7 @@ def serve(
         name=name,
         max_ongoing_requests=ONGOING,
         max_queued_requests=QUEUED,
-        ray_actor_options={"num_cpus": 0},
+        ray_actor_options={"num_cpus": 0, "runtime_env": {"env_vars": MALLOC}},
     )
     ray_serve.run(deployment.bind(settings), name=name)
     try:
