@@ -166,22 +166,10 @@ def deploy(
     }
     actors = {
         (shard, replica): server.options(
-            name=actor_name(name, shard, replica),
-            namespace=NAMESPACE,
-            get_if_exists=True,
-            lifetime="detached",  # else they die with this process
-            max_restarts=-1,
-            max_task_retries=-1,
-            max_pending_calls=most,
+            **actor_options(actor_name(name, shard, replica), most),
             # None: it holds no core, but goes only where there are some, also when it is started
             # again. With 0 it might go to a head that is kept free of work.
             num_cpus=None if reserved == 0 and have_cores else reserved,
-            # An epoch is opened while another is searched. With 1, Ray would not drop a call that
-            # is cancelled while it waits: it looks for it only where threads take calls from.
-            max_concurrency=2,
-            # Ray's list of tasks, for its dashboard, keeps the last 100,000: a growing memory of
-            # the head in the first hours, and work for each call.
-            enable_task_events=False,
             scheduling_strategy=_prefer(nodes[(shard + replica) % len(nodes)]),
         ).remote(store.url, shard, deployed)
         for shard in range(manifest.shards)
@@ -201,6 +189,25 @@ def deploy(
                 "undeploy it first, or give what it has"
             )
     _wait(ray, actors, "ready", (manifest.identity,), timeout)
+
+
+def actor_options(name: str, most_pending: int) -> dict[str, Any]:
+    """Of Ray, for all actors but where they go."""
+    return {
+        "name": name,
+        "namespace": NAMESPACE,
+        "get_if_exists": True,
+        "lifetime": "detached",  # else they die with this process
+        "max_restarts": -1,
+        "max_task_retries": -1,
+        "max_pending_calls": most_pending,
+        # An epoch is opened while another is searched. With 1, Ray would not drop a call that is
+        # cancelled while it waits: it looks for it only where threads take calls from.
+        "max_concurrency": 2,
+        # Ray's list of tasks, for its dashboard, keeps the last 100,000: a growing memory of the
+        # head in the first hours, and work for each call.
+        "enable_task_events": False,
+    }
 
 
 def undeploy(name: str) -> int:
