@@ -213,7 +213,7 @@ def test_an_actor_knows_the_files_of_what_it_has_open(
             cluster.compact(tmp_path)
         manifest = cluster.open(tmp_path).manifest
         server.ready(manifest.identity)
-        before, last = last, {file.name for file in (*manifest.segments, *manifest.tombstones)}
+        before, last = last, {file.name for file in manifest.files}
     assert len(read) == len(set(read)) == 7  # a segment and tombstones each time, or a whole shard
     assert server._files().keys() == before | last
 

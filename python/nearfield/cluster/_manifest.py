@@ -89,6 +89,10 @@ class Manifest:
         """In all segments; those that tombstones remove are among them."""
         return sum(segment.rows for segment in self.segments)
 
+    @property
+    def files(self) -> list[Segment | Tombstones]:
+        return [*self.segments, *self.tombstones]
+
     def of_shard(self, shard: int) -> list[Segment]:
         return [segment for segment in self.segments if segment.shard == shard]
 

@@ -103,10 +103,8 @@ class OpenShard:
         tombstones = {
             file.name: file for segment in chosen for file in manifest.tombstones_of(segment)
         }
-        self.files = {  # it is made of, by name
-            file.name: _local(store, file, checked or {})
-            for file in (*chosen, *tombstones.values())
-        }
+        files: list[Segment | Tombstones] = [*chosen, *tombstones.values()]
+        self.files = {file.name: _local(store, file, checked or {}) for file in files}
         dead = {name: nf.read_ids(self.files[name]).ravel() for name in tombstones}
         self.parts: list[nf.Index] = []
         for segment in chosen:

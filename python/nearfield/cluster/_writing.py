@@ -213,9 +213,7 @@ def clean(url: Url, *, keep: int = 2, older_than: float = DAY) -> int:
     newest = latest_epoch(store, newest)
     needed: set[str] = set()
     for epoch in range(max(1, newest - count + 1), newest + 1):
-        manifest = read_manifest(store, epoch)
-        needed.update(segment.name for segment in manifest.segments)
-        needed.update(dead.name for dead in manifest.tombstones)
+        needed.update(file.name for file in read_manifest(store, epoch).files)
     removed = 0
     for file in listed:
         if file.name not in needed and file.written < before:
@@ -279,8 +277,8 @@ def _commit(store: Store, change: Callable[[Manifest, str], Manifest], key: str 
 def _create(store: Store, before: Manifest, after: Manifest) -> bool:
     """The manifest of an epoch, unless there is one. Its new files may be older than `clean` lets
     files be that no manifest names: they are looked for, at the last moment."""
-    old = {file.name for file in (*before.segments, *before.tombstones)}
-    new = [file for file in (*after.segments, *after.tombstones) if file.name not in old]
+    old = {file.name for file in before.files}
+    new = [file for file in after.files if file.name not in old]
     gone = [file.name for file in new if not is_there(store, file)]
     if gone:
         raise ConflictError(
