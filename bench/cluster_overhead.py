@@ -3,8 +3,9 @@
   bench/compare cluster [--size quick|full] [--rounds N]
 
 All have the same files, the same binding, one thread a shard, the same niceness and the same
-batches, in turns. The same actors with an empty method are the engine bare; with answers that are
-too large to come with Ray's reply, it is what answers must be kept small for. Beside the time of a
+batches, in turns. The same actors, given the same bytes but asked only whether they are ready, are
+the engine bare; with answers that are too large to come with Ray's reply, it is what answers must
+be kept small for. Beside the time of a
 call is what all processes together spent on it: on a machine that does other work too, it is what
 can be compared. Needs root, for a network that has the loopback alone: Ray listens on every
 interface.
@@ -28,8 +29,9 @@ from typing import Any
 import nearfield as nf
 import numpy as np
 from nearfield import cluster
-from nearfield.cluster._actors import find_actors
+from nearfield.cluster._actors import actor_name, actor_options, find_actors, write_question
 from nearfield.cluster._answers import Nearest, merge_nearest
+from nearfield.cluster._manifest import Identity
 from nearfield.cluster._router import PUT_BYTES
 
 from referee import machine
@@ -45,7 +47,7 @@ LEAST_SECONDS = 0.5  # of a turn
 LEAST_RATIO = {64: 1 / 1.3, 512: 1 / 1.15}  # of the plain processes' time to that of the actors
 STORE_BYTES = 256 << 20
 STORED_BYTES = 104 << 10  # of an answer; up to 100 KiB come with Ray's reply
-NAME = "overhead"
+NAME, EMPTY, LARGE = "overhead", "empty", "large"  # actors: that search, and that do not
 
 Search = Callable[[np.ndarray], Any]
 
@@ -112,23 +114,31 @@ class Processes:
             process.join()
 
 
-class Empty:
-    """An actor that does nothing with what it is given."""
+class Large:
+    """In the place of a shard server: an answer that goes by Ray's store, whatever is asked."""
 
-    def __init__(self, answer_bytes: int) -> None:
-        self.answer = bytes(answer_bytes)
-
-    def search(self, queries: np.ndarray) -> bytes:
-        del queries
-        return self.answer
+    def answer(self, question: bytes) -> bytes:
+        del question
+        return bytes(STORED_BYTES)
 
 
-def empty_calls(ray: Any, answer_bytes: int) -> Search:
-    actors = [ray.remote(Empty).options(num_cpus=0).remote(answer_bytes) for _ in range(SHARDS)]
+def start_large(ray: Any) -> None:
+    """As `deploy` starts its actors."""
+    for shard in range(SHARDS):
+        options = actor_options(actor_name(LARGE, shard, 0), most_pending=16)
+        actor = ray.remote(Large).options(**options, num_cpus=None).remote()
+        ray.get(actor.__ray_ready__.remote())
+
+
+def empty_calls(ray: Any, name: str, identity: Identity) -> Search:
+    """Questions of as many bytes as those of a router, to actors that have nothing to search."""
+    actors = find_actors(name).values()
+    ready = write_question("ready", identity)
 
     def search(queries: np.ndarray) -> None:
-        sent = ray.put(queries) if queries.nbytes > PUT_BYTES else queries
-        ray.get([actor.search.remote(sent) for actor in actors])
+        question = ready + queries.tobytes()  # what follows a pickle is not read
+        sent = ray.put(question) if len(question) > PUT_BYTES else question
+        ray.get([actor.answer.remote(sent) for actor in actors])
     return search
 
 
@@ -230,12 +240,16 @@ def measure_all(asked: argparse.Namespace) -> int:
                  include_dashboard=False, log_to_driver=False)
         processes = Processes(url)
         cluster.deploy(url, NAME)
+        cluster.deploy(url, EMPTY)
+        start_large(ray)
+        identity = cluster.open(url).manifest.identity
         check_niceness(ray, processes)
         router = cluster.Router(url, NAME)
         ways = [Way("plain processes, local merge", processes.search),
                 Way("actors and router", lambda part: router.search(part, K)),
-                Way("the same number of empty actors", empty_calls(ray, 0), gives_ids=False),
-                Way("the same, answers by Ray's store", empty_calls(ray, STORED_BYTES),
+                Way("the same actors, that are ready", empty_calls(ray, EMPTY, identity),
+                    gives_ids=False),
+                Way("the same, answers by Ray's store", empty_calls(ray, LARGE, identity),
                     gives_ids=False)]
         mismatches = count_mismatches(ways, np.array(queries[:512]), single)
         ratios = {}
@@ -243,7 +257,8 @@ def measure_all(asked: argparse.Namespace) -> int:
             measure(ways, np.array(queries), batch, asked.rounds)
             ratios[batch] = report(ways, batch)
         processes.end()
-        cluster.undeploy(NAME)
+        for name in (NAME, EMPTY, LARGE):
+            cluster.undeploy(name)
         ray.shutdown()
     # As other cases do: a run fails below half of what is wanted.
     missed = [batch for batch, least in LEAST_RATIO.items() if ratios[batch] < least / 2]

@@ -193,7 +193,7 @@ def read_bandwidth(folder: str, size: int = 1 << 30) -> float:
     return size / min(taken)
 
 
-def ray_seconds() -> dict[str, float]:
+def ray_seconds() -> dict[str, Any]:
     """Of the router's process, for each shard: a call with one query, and one with a batch, whose
     merging is not counted. By a router and actors of an index that is searched in no time. Runs
     where there is the loopback alone."""
@@ -212,14 +212,15 @@ def ray_seconds() -> dict[str, float]:
         batch = cpu_seconds(lambda: router.search(queries, K), least=3.0)
         cluster.undeploy("rates")
         ray.shutdown()
-    return {"call": call / shards, "batch": max(0.0, batch - merge_seconds(shards)) / shards}
+    return {"call": call / shards, "batch": max(0.0, batch - merge_seconds(shards)) / shards,
+            "seconds": "of processors, in the router's process"}
 
 
-def ask_ray() -> dict[str, float]:
+def ask_ray() -> dict[str, Any]:
     command = [sys.executable, __file__, "--ray"]
     inside = ["unshare", "--net", "bash", "-euc", 'ip link set lo up; exec "$@"', "_", *command]
     found = subprocess.run(inside, stdout=subprocess.PIPE, text=True, check=True)
-    answer: dict[str, float] = json.loads(found.stdout.splitlines()[-1])
+    answer: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
     return answer
 
 

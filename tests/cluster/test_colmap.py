@@ -89,4 +89,16 @@ def test_databases_that_cannot_be_matched(database: Path, tmp_path: Path) -> Non
             opened.execute(change)
             opened.commit()
         with pytest.raises(error, match=message):
-            cluster.match_colmap(tmp_path / "b", database)
+            cluster.match_colmap(tmp_path / error.__name__, database)
+
+
+def test_other_descriptors_are_another_job(database: Path, tmp_path: Path) -> None:
+    """Of the same images: matches of two extractions would be mixed."""
+    cluster.match_colmap(tmp_path / "job", database)
+    cluster.match_colmap(tmp_path / "job", database)
+    with closing(sqlite3.connect(database)) as opened:
+        few = "UPDATE descriptors SET rows = 30, data = substr(data, 1, 480) WHERE image_id = 3"
+        opened.execute(few)
+        opened.commit()
+    with pytest.raises(cluster.ConflictError, match="holds another job"):
+        cluster.match_colmap(tmp_path / "job", database)

@@ -143,6 +143,8 @@ def test_wrong_questions(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(nf.InvalidArgumentError, match="column is 'a', and rows is no dataset"):
         cluster.encode(tmp_path / "job", ROWS, saved, column="a")
     cluster.encode(tmp_path / "job", ROWS, saved)
+    with pytest.raises(cluster.ConflictError, match="holds another job"):
+        cluster.encode(tmp_path / "job", vectors(5000, seed=2), saved)
     other = tmp_path / "other.safetensors"
     nf.Quantizer.train(ROWS, kind="pq", codebooks=4, bits=4, iterations=1).save(other)
     with pytest.raises(cluster.ConflictError, match="holds another job"):

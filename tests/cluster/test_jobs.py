@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from conftest import Place
 from material import Array, assert_same, run_killed, vectors
 from nearfield import cluster
 from nearfield.cluster._graph import lines_of
+from nearfield.cluster._tasks import run_tasks
 
 QUERIES = vectors(25, seed=1)
 
@@ -83,6 +88,43 @@ def test_a_place_is_for_one_job(tmp_path: Path, base: Path) -> None:
     for changed in ({"k": 4}, {"block": 60}, {"metric": "l1"}):
         with pytest.raises(cluster.ConflictError, match="holds another job"):
             cluster.graph(tmp_path / "job", base, **{"k": 3, "block": 50, **changed})  # type: ignore[arg-type]
+
+
+def test_other_queries_of_one_shape_are_another_job(place: Place, base: Path) -> None:
+    """Parts of two would be mixed."""
+    url = place()
+    cluster.ground_truth(url, QUERIES, base, 5, block=10)
+    cluster.ground_truth(url, np.asfortranarray(QUERIES), base, 5, block=10)  # the same rows
+    with pytest.raises(cluster.ConflictError, match="holds another job"):
+        cluster.ground_truth(url, vectors(25, seed=2), base, 5, block=10)
+
+
+def test_a_function_is_given_to_ray_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the place of Ray, calls that are run at once."""
+    given: list[Callable[..., Any]] = []
+
+    def remote(**options: Any) -> Callable[..., Any]:
+        def take(function: Callable[..., Any]) -> Any:
+            given.append(function)
+            return SimpleNamespace(remote=function)
+
+        return take
+
+    def wait(calls: list[Any], num_returns: int) -> tuple[list[Any], list[Any]]:
+        return calls[:num_returns], calls[num_returns:]
+
+    no_ray = SimpleNamespace(
+        is_initialized=lambda: True, cluster_resources=dict, remote=remote, wait=wait,
+        put=lambda shared: shared, get=lambda call: call,
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "ray", no_ray)
+
+    def add(shared: int, one: int) -> int:
+        return shared + one
+
+    for _ in range(3):
+        assert run_tasks(add, 5, [(1,), (2,)]) == [6, 7]
+    assert given == [add]
 
 
 JOB = """

@@ -14,7 +14,8 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ import nearfield as nf
 from material import Array, assert_same, one_index, vectors
 from nearfield import cluster
 from nearfield.cluster._serve_command import main, set_up_ray, take_token
-from nearfield.cluster._service import Service
+from nearfield.cluster._service import SEARCHES, Service
 from nearfield.cluster._serving import Settings, base_url
 from ray_nodes import Nodes, only_loopback, wait_for
 
@@ -278,25 +279,38 @@ def test_a_file_is_served_too(nodes: Nodes, tmp_path: Path) -> None:
 
 
 class Hung:
-    """Answers to nobody until it is let go."""
+    """Checks nothing, or searches nothing, until it is let go."""
 
-    def __init__(self) -> None:
-        self.checks = 0
+    def __init__(self, inner: Any = None) -> None:
+        self._inner = inner
+        self.checks = self.searches = 0
         self.go = threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     def check(self) -> None:
         self.checks += 1
+        assert self._inner or self.go.wait(30)
+
+    def search(self, question: Any, timeout: float) -> Any:
+        self.searches += 1
         assert self.go.wait(30)
+        return self._inner.search(question, timeout)
+
+
+def settings_of(folder: Path, timeout: float = 30.0) -> Settings:
+    """Of a service of a file of ten rows; no cluster is needed."""
+    index = nf.Index("flat", dim=8)
+    index.add(ROWS[:10])
+    index.save(folder / "rows.nf")
+    file = str(folder / "rows.nf")
+    return Settings(file, False, "rows", None, 1, timeout, 0.0, 512, 0.002, None)
 
 
 def test_who_asks_for_health_while_it_is_asked_for_waits_for_that(tmp_path: Path) -> None:
-    """No cluster: many ask, some leave, and one thread is taken."""
-    index = nf.Index("flat", dim=8)
-    index.add(ROWS[:10])
-    index.save(tmp_path / "rows.nf")
-    file = str(tmp_path / "rows.nf")
-    settings = Settings(file, False, "rows", None, 1, 30.0, 0.0, 512, 0.002, None)
-    hung = Hung()
+    """Many ask, some leave, and one thread is taken."""
+    settings, hung = settings_of(tmp_path), Hung()
 
     async def ask() -> list[int]:
         service: Any = Service(settings)
@@ -313,6 +327,86 @@ def test_who_asks_for_health_while_it_is_asked_for_waits_for_that(tmp_path: Path
 
     assert asyncio.run(ask()) == [200] * 21
     assert hung.checks == 1
+
+
+def request_of(method: str, path: str, body: bytes = b"") -> Any:
+    from starlette.requests import Request
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    about = {"type": "http", "method": method, "path": path, "headers": [], "query_string": b""}
+    return Request(about, receive)
+
+
+def search_request() -> Any:
+    """With a filter: it is asked alone."""
+    asked = {"queries": QUERIES[:1].tolist(), "k": 2, "only": [1, 2]}
+    return request_of("POST", "/search", json.dumps(asked).encode())
+
+
+async def reached(condition: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("not within 30 s")
+
+
+def test_health_is_answered_while_as_much_is_searched_as_may_be(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+
+    async def ask() -> tuple[int, list[int], int]:
+        # What Ray Serve may have for a replica that reserves no core.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        service: Any = Service(settings)
+        service._searched = hung = Hung(service._searched)
+        searches = [asyncio.ensure_future(service(search_request())) for _ in range(20)]
+        await reached(lambda: hung.searches > 0)
+        try:
+            health = await asyncio.wait_for(service(request_of("GET", "/health")), 10)
+            await reached(lambda: hung.searches == SEARCHES)
+            await asyncio.sleep(0.1)
+            at_once = hung.searches
+        finally:
+            hung.go.set()
+        replies = await asyncio.gather(*searches)
+        return health.status_code, [reply.status_code for reply in replies], at_once
+
+    assert asyncio.run(ask()) == (200, [200] * 20, SEARCHES)
+
+
+def test_what_a_request_waits_is_of_its_time(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, timeout=0.5)
+
+    async def ask() -> tuple[list[int], int]:
+        service: Any = Service(settings)
+        service._searched = hung = Hung(service._searched)
+        first = [asyncio.ensure_future(service(search_request())) for _ in range(SEARCHES)]
+        await reached(lambda: hung.searches == SEARCHES)
+        late = [asyncio.ensure_future(service(search_request())) for _ in range(3)]
+        await asyncio.sleep(1.0)
+        hung.go.set()
+        await asyncio.gather(*first)
+        return [reply.status_code for reply in await asyncio.gather(*late)], hung.searches
+
+    assert asyncio.run(ask()) == ([504] * 3, SEARCHES)
+
+
+def test_a_service_ends_with_its_threads(tmp_path: Path) -> None:
+    before = set(threading.enumerate())  # perhaps of other tests
+
+    def own() -> list[str]:
+        return [t.name for t in threading.enumerate() if t not in before and "nearfield" in t.name]
+
+    async def ask() -> None:
+        service: Any = Service(settings_of(tmp_path))
+        assert (await service(search_request())).status_code == 200
+        assert len(own()) >= 2
+        service.__del__()  # as Ray Serve does
+        await reached(lambda: own() == [])
+
+    asyncio.run(ask())
 
 
 def test_ray_that_is_started_here_wants_a_token(

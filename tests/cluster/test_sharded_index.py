@@ -217,6 +217,42 @@ def test_of_two_compactions_one_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(cluster.open(tmp_path)) == 9
 
 
+@pytest.mark.parametrize("change", ["append", "upsert", "compact"])
+def test_a_change_whose_files_were_removed_is_not_committed(
+    place: Place, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """By `clean`, for which it took too long; called again, it makes them again."""
+    from nearfield.cluster import _writing
+
+    url = place()
+    cluster.build(url, vectors(10), shards=2)
+    cluster.append(url, vectors(2))
+    inner = vars(_writing)["run_tasks"]
+
+    def meanwhile(*arguments: Any, **named: Any) -> Any:
+        made = inner(*arguments, **named)
+        if change == "compact":  # of its records, too: this is what a pause of a day leaves
+            monkeypatch.setattr(_writing, "JOBS", "nothing")
+        assert cluster.clean(url, keep=1, older_than=-60) > 0
+        monkeypatch.undo()
+        return made
+
+    def do() -> int:
+        if change == "append":
+            return cluster.append(url, vectors(3), key="mine")
+        if change == "upsert":
+            return cluster.upsert(url, vectors(3), np.array([3, 4, 12]), key="mine")
+        return cluster.compact(url, key="mine")
+
+    monkeypatch.setattr(_writing, "run_tasks", meanwhile)
+    with pytest.raises(cluster.ConflictError, match=r"of . files .* epoch 3 are gone.*call again"):
+        do()
+    assert cluster.open(url).epoch == 2
+    assert do() == 3
+    expected = {"append": 15, "upsert": 13, "compact": 12}
+    assert ids_of(url) == list(range(expected[change]))
+
+
 def test_a_writer_that_slept_does_not_commit_over_others(tmp_path: Path) -> None:
     from nearfield.cluster._manifest import encode, manifest_name, read_manifest
     from nearfield.cluster._store import open_store
@@ -250,6 +286,56 @@ def test_a_build_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     cluster.build(tmp_path, rows, shards=4, key="mine")
     assert written == [0, 1, -1, 2, 3]
     assert_same(cluster.open(tmp_path).search(QUERIES, 3), one_index(rows).search(QUERIES, 3))
+
+
+def test_a_build_whose_files_were_removed_makes_them_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nearfield.cluster import _writing
+
+    rows = vectors(40)
+    inner = vars(_writing)["run_tasks"]
+
+    def meanwhile(*arguments: Any, **named: Any) -> Any:
+        made = inner(*arguments, **named)
+        (tmp_path / made[1].name).unlink()
+        (tmp_path / made[2].name).write_bytes(b"cut")
+        return made
+
+    monkeypatch.setattr(_writing, "run_tasks", meanwhile)
+    with pytest.raises(cluster.ConflictError, match=r"2 of 4 files .* epoch 1 are gone"):
+        cluster.build(tmp_path, rows, shards=4, key="mine")
+    kept = set((tmp_path / "data").iterdir())
+    monkeypatch.undo()
+    cluster.build(tmp_path, rows, shards=4, key="mine")
+    assert len(kept & set((tmp_path / "data").iterdir())) == 3  # two, and what is left of one
+    assert_same(cluster.open(tmp_path).search(QUERIES, 3), one_index(rows).search(QUERIES, 3))
+
+
+def test_a_build_that_was_ended_does_not_go_on_with_other_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one shape, under one key: files of two would be mixed."""
+    from nearfield.cluster import _writing
+
+    rows, ids = vectors(40), np.arange(100, 140)
+    inner = vars(_writing)["write_segment"]
+
+    def dies(store: Any, index: nf.Index, shard: int, epoch: int) -> Any:
+        if shard == 2:
+            raise KeyboardInterrupt
+        return inner(store, index, shard, epoch)
+
+    others: list[tuple[Array, Array]] = [(vectors(40, seed=2), ids), (rows, ids[::-1])]
+    for number, (other, other_ids) in enumerate(others):
+        url = tmp_path / str(number)
+        monkeypatch.setattr(_writing, "write_segment", dies)
+        with pytest.raises(KeyboardInterrupt):
+            cluster.build(url, rows, shards=4, ids=ids, key="mine")
+        monkeypatch.setattr(_writing, "write_segment", inner)
+        cluster.build(url, other, shards=4, ids=other_ids, key="mine")
+        expected = one_index(other, other_ids).search(QUERIES, 3)
+        assert_same(cluster.open(url).search(QUERIES, 3), expected)
 
 
 @pytest.mark.parametrize(

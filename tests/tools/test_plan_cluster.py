@@ -57,6 +57,17 @@ class Plans(unittest.TestCase):
             self.assertLessEqual(few.memory, few.disk)
             self.assertLessEqual(many.memory / many.machines, MACHINE.memory * tool.MEMORY_SHARE)
 
+    def test_small_questions_go_to_each_shard_and_large_ones_to_each_machine(self):
+        router = (tool.ROOT / "python/nearfield/cluster/_router.py").read_text()
+        self.assertIn(f"\nPUT_BYTES = {tool.PUT_BYTES:_}\n", router)
+        for family in tool.families(RATES):
+            found = tool.plan(family, 10**10, MACHINE, RATES)
+            query = tool.QUERY_BYTES[family.name.split(" ", 1)[1]]
+            copies = found.machines if query == 512 else found.shards
+            answers = tool.K * tool.ANSWER_BYTES * found.shards
+            expected = tool.QUERIES * (query * copies + answers) / MACHINE.network
+            self.assertAlmostEqual(found.sent, expected)
+
     def test_what_was_not_measured_is_marked(self):
         family = tool.families(RATES)[0]
         small = tool.plan(family, 10**7, MACHINE, RATES)

@@ -11,7 +11,8 @@ import os
 import pickle
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,6 @@ class ShardServer:
         self._run = {"threads": deployed["threads"], "progress": _stop_if_cancelled}
         self._lock = threading.Lock()
         self._opened: dict[Identity, OpenShard] = {}
-        self._checked: dict[str, Path] = {}
 
     def describe(self) -> dict[str, Any]:
         with self._lock:  # another call may open one
@@ -90,13 +90,18 @@ class ShardServer:
                     f"{self._store.url}: epoch {asked[0]} is of commit {manifest.commit}, not "
                     f"{asked[1]}: it was built again; refresh the router, or make another"
                 )
-            opened = OpenShard(self._store, manifest, self._shard, self._checked)
+            opened = OpenShard(self._store, manifest, self._shard, self._files())
         with self._lock:
             self._opened.pop(asked, None)
             self._opened[asked] = opened  # the last is the one used last
             while len(self._opened) > EPOCHS_KEPT:
                 self._opened.pop(next(iter(self._opened)))
         return opened
+
+    def _files(self) -> dict[str, Path]:
+        """Of all epochs that are open."""
+        with self._lock:
+            return {n: path for opened in self._opened.values() for n, path in opened.files.items()}
 
 
 def write_question(method: str, *arguments: Any) -> bytes:
@@ -161,22 +166,10 @@ def deploy(
     }
     actors = {
         (shard, replica): server.options(
-            name=actor_name(name, shard, replica),
-            namespace=NAMESPACE,
-            get_if_exists=True,
-            lifetime="detached",  # else they die with this process
-            max_restarts=-1,
-            max_task_retries=-1,
-            max_pending_calls=most,
+            **actor_options(actor_name(name, shard, replica), most),
             # None: it holds no core, but goes only where there are some, also when it is started
             # again. With 0 it might go to a head that is kept free of work.
             num_cpus=None if reserved == 0 and have_cores else reserved,
-            # An epoch is opened while another is searched. With 1, Ray would not drop a call that
-            # is cancelled while it waits: it looks for it only where threads take calls from.
-            max_concurrency=2,
-            # Ray's list of tasks, for its dashboard, keeps the last 100,000: a growing memory of
-            # the head in the first hours, and work for each call.
-            enable_task_events=False,
             scheduling_strategy=_prefer(nodes[(shard + replica) % len(nodes)]),
         ).remote(store.url, shard, deployed)
         for shard in range(manifest.shards)
@@ -198,6 +191,25 @@ def deploy(
     _wait(ray, actors, "ready", (manifest.identity,), timeout)
 
 
+def actor_options(name: str, most_pending: int) -> dict[str, Any]:
+    """Of Ray, for all actors but where they go."""
+    return {
+        "name": name,
+        "namespace": NAMESPACE,
+        "get_if_exists": True,
+        "lifetime": "detached",  # else they die with this process
+        "max_restarts": -1,
+        "max_task_retries": -1,
+        "max_pending_calls": most_pending,
+        # An epoch is opened while another is searched. With 1, Ray would not drop a call that is
+        # cancelled while it waits: it looks for it only where threads take calls from.
+        "max_concurrency": 2,
+        # Ray's list of tasks, for its dashboard, keeps the last 100,000: a growing memory of the
+        # head in the first hours, and work for each call.
+        "enable_task_events": False,
+    }
+
+
 def undeploy(name: str) -> int:
     """Ends the actors of this name; how many there were."""
     ray = connected_ray()
@@ -207,19 +219,21 @@ def undeploy(name: str) -> int:
     return len(found)
 
 
-def find_actors(name: str) -> dict[tuple[int, int], Any]:
-    """The actors of a name, by shard and replica."""
+def find_actors(
+    name: str, known: Mapping[tuple[int, int], Any] | None = None
+) -> dict[tuple[int, int], Any]:
+    """The actors of a name, by shard and replica. known: which need not be fetched again."""
     ray = connected_ray()
     found = {}
     own = re.compile(re.escape(actor_name(name, 0, 0).removesuffix("0-0")) + r"(\d+)-(\d+)")
     for entry in ray.util.list_named_actors(all_namespaces=True):
         parts = own.fullmatch(entry["name"])
         if entry["namespace"] == NAMESPACE and parts:
-            try:
-                actor = ray.get_actor(entry["name"], namespace=NAMESPACE)
-            except ValueError:  # it ended meanwhile
-                continue
-            found[int(parts[1]), int(parts[2])] = actor
+            key = int(parts[1]), int(parts[2])
+            with suppress(ValueError):  # it ended meanwhile
+                found[key] = (known or {}).get(key) or ray.get_actor(
+                    entry["name"], namespace=NAMESPACE
+                )
     return found
 
 

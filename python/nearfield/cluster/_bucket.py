@@ -36,7 +36,7 @@ class Bucket(Store):
             obstore.put(self._bucket, name, data, mode="create")
         except AlreadyExistsError:
             # A put whose answer was lost is sent again by the client, and then finds its own file.
-            return self.read(name, len(data)) == data if self._has_size(name, len(data)) else False
+            return self.size(name) == len(data) and self.read(name, len(data)) == data
         except BaseError as error:
             raise self._failed("write", name, error) from error
         return True
@@ -71,6 +71,14 @@ class Bucket(Store):
         self._download(name, kept, size, sha256)
         return kept
 
+    def size(self, name: str) -> int | None:
+        try:
+            return int(obstore.head(self._bucket, name)["size"])
+        except FileNotFoundError:
+            return None
+        except BaseError as error:
+            raise self._failed("look for", name, error) from error
+
     def files(self, folder: str, after: str = "") -> list[Listed]:
         offset = after or None
         try:
@@ -91,9 +99,6 @@ class Bucket(Store):
             pass
         except BaseError as error:
             raise self._failed("remove", name, error) from error
-
-    def _has_size(self, name: str, size: int) -> bool:
-        return bool(obstore.head(self._bucket, name)["size"] == size)
 
     def _download(self, name: str, kept: Path, size: int, sha256: str) -> None:
         """Renamed when it is whole: actors of one machine may do this at the same time."""

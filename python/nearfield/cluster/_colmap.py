@@ -55,7 +55,8 @@ def match_colmap(
 
     url: a folder or bucket for the parts, of this job alone.
     database: COLMAP's, a file that all machines see and that you trust. Nobody may write to it
-        meanwhile.
+        meanwhile. It is known by its images and the sizes of their descriptors: of others the job
+        is a `ConflictError`.
     pairs: as of `nearfield.match_pairs`, by the places of images in the order of their names.
     tile: a task matches images of two groups of so many, and reads each of them once.
     memory_limit: of each task.
@@ -65,7 +66,7 @@ def match_colmap(
     store = open_store(url)
     path = Path(database).absolute()
     with closing(_connect(path)) as opened:
-        images = _images(opened)
+        images, sizes = _images(opened), _sizes(opened)
     wanted = take_pairs(pairs, len(images))
     size = integer("tile", tile)
     if size < 1:
@@ -76,6 +77,7 @@ def match_colmap(
         "operation": "match_colmap",
         "database": str(path),
         "images": hashlib.sha256(repr(images).encode()).hexdigest(),
+        "descriptors": hashlib.sha256(repr(sizes).encode()).hexdigest(),
         "pairs": hashlib.sha256(wanted.tobytes()).hexdigest(),
         "tile": size,
         "options": options,
@@ -175,6 +177,13 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _images(opened: sqlite3.Connection) -> list[tuple[int, str]]:
     return sorted(opened.execute("SELECT image_id, name FROM images"), key=lambda image: image[1])
+
+
+def _sizes(opened: sqlite3.Connection) -> list[tuple[int, int, int, int]]:
+    """Of the descriptors of each image, by which a database is told from another: they themselves
+    would all have to be read."""
+    asked = "SELECT image_id, rows, cols, length(data) FROM descriptors ORDER BY image_id"
+    return opened.execute(asked).fetchall()
 
 
 def _features(

@@ -89,6 +89,10 @@ class Manifest:
         """In all segments; those that tombstones remove are among them."""
         return sum(segment.rows for segment in self.segments)
 
+    @property
+    def files(self) -> list[Segment | Tombstones]:
+        return [*self.segments, *self.tombstones]
+
     def of_shard(self, shard: int) -> list[Segment]:
         return [segment for segment in self.segments if segment.shard == shard]
 
@@ -157,6 +161,15 @@ def read_manifest(store: Store, epoch: int) -> Manifest:
     if manifest.epoch != epoch:
         raise _wrong(f"{store.url}/{name}", f"it is that of epoch {manifest.epoch}")
     return manifest
+
+
+def sum_of_first(store: Store) -> str | None:
+    """SHA-256 of the manifest of epoch 1, if there is one: it tells an index from one that was
+    built again in its place. Manifests are never removed but with their index."""
+    try:
+        return hashlib.sha256(store.read(manifest_name(1), MOST_BYTES)).hexdigest()
+    except FileNotFoundError:
+        return None
 
 
 def read_latest(store: Store, at_least: int = 0) -> Manifest:

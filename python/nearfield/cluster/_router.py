@@ -28,8 +28,14 @@ from nearfield.cluster._answers import (
     merge_near,
     merge_nearest,
 )
-from nearfield.cluster._errors import BusyError, LostShardError
-from nearfield.cluster._manifest import Manifest, Spec, read_latest, read_manifest
+from nearfield.cluster._errors import BusyError, LostShardError, NoIndexError
+from nearfield.cluster._manifest import (
+    Manifest,
+    Spec,
+    read_latest,
+    read_manifest,
+    sum_of_first,
+)
 from nearfield.cluster._segments import new_index
 from nearfield.cluster._sources import ArraySource
 from nearfield.cluster._store import open_store
@@ -48,7 +54,7 @@ SLICE = 0.05  # seconds to wait for all answers, before those that came are look
 # Seconds for which a replica that was overtaken is asked last: while an actor is started again, one
 # search waits for it and not every second one.
 OVERTAKEN = 1.0
-LOOK_AGAIN = 1.0  # seconds between looks for actors that were not there
+LOOK_AGAIN = 1.0  # seconds between looks for actors, of searches that miss some
 
 # The question is wrong, whoever is asked.
 OUR_FAULT = (
@@ -104,6 +110,9 @@ class Router:
     ) -> None:
         self._ray = connected_ray()
         self._store = open_store(url, cache)
+        # Read first: of an index that is built again in between it is that of the older one, from
+        # which `refresh` gets away.
+        self._first = sum_of_first(self._store)
         self._manifest = read_latest(self._store)
         self._going = threading.Lock()  # to another epoch: one thread at a time
         self._name = name
@@ -116,12 +125,12 @@ class Router:
         self._hedge_after = real("hedge_after", hedge_after)
         self._timeout = real("timeout", timeout)
         self._slots = threading.Semaphore(self._most)
-        self._lock = threading.Lock()  # of what follows
+        self._looking = threading.Lock()  # for actors: one thread at a time
+        self._looked = time.monotonic()  # when the last one began to
+        self._lock = threading.Lock()  # of what follows; nobody waits for Ray with it
         self._turns: Counter[int] = Counter()  # of each shard
         self._late: dict[tuple[int, int], float] = {}  # by shard and replica, until when
-        self._actors = find_actors(name)
-        self._forgotten: set[tuple[int, int]] = set()
-        self._looked = time.monotonic()
+        self._actors = find_actors(name)  # by shard and replica
         if not self._actors:
             raise nf.InvalidArgumentError(
                 f"there are no actors of the name {name!r}: start them with cluster.deploy"
@@ -143,19 +152,34 @@ class Router:
     def refresh(self) -> int:
         """Goes to the newest epoch, when an actor of each shard has it open; its number.
 
-        Searches that are under way end in the epoch they began in.
+        Searches that are under way end in the epoch they began in. Replicas that were deployed
+        since are found.
         """
+        self._look(time.monotonic())
         with self._going:
-            manifest = read_latest(self._store, self.epoch)
+            first = sum_of_first(self._store)
+            manifest = self._read_newest(first)
             if manifest.identity != self._manifest.identity:
                 self._make_ready(manifest, self._timeout)
-                self._manifest = manifest
+                self._first, self._manifest = first, manifest
             return manifest.epoch
 
     def pin(self, epoch: int) -> None:
         """Goes to an epoch, as `refresh`, but when it is first asked for."""
         with self._going:
+            first = sum_of_first(self._store)
             self._manifest = read_manifest(self._store, integer("epoch", epoch))
+            self._first = first
+
+    def _read_newest(self, first: str | None) -> Manifest:
+        """Of an index that was built again, which may have fewer epochs, too. Of the same one never
+        an earlier epoch: a store may not show for a while what was there already."""
+        try:
+            return read_latest(self._store, self.epoch)
+        except NoIndexError:
+            if first in (None, self._first):
+                raise
+            return read_latest(self._store)
 
     def _make_ready(self, manifest: Manifest, seconds: float) -> None:
         flight = _Flight(self, manifest, seconds, partial=False)
@@ -270,14 +294,8 @@ class Router:
 
     def replicas(self, shard: int) -> list[tuple[int, Any]]:
         """Numbers and actors of a shard, another one first each time, and late ones last."""
+        own = self._of_shard(shard) or self.look_for(shard)
         with self._lock:
-            if self._forgotten or not any(key[0] == shard for key in self._actors):
-                self._look_again()
-            own = sorted(
-                (replica, actor)
-                for (of, replica), actor in self._actors.items()
-                if of == shard
-            )  # fmt: skip
             self._turns[shard] += 1
             first = self._turns[shard] % len(own) if own else 0
             now = time.monotonic()
@@ -294,23 +312,36 @@ class Router:
         with self._lock:
             if self._actors.get((shard, replica)) == actor:  # not one in its place
                 del self._actors[shard, replica]
-                self._forgotten.add((shard, replica))
 
-    def in_place_of(self, shard: int, dead: set[int]) -> list[tuple[int, Any]]:
-        """Numbers and actors of what was deployed in the place of these replicas."""
+    def look_for(self, shard: int, at_once: bool = False) -> list[tuple[int, Any]]:
+        """Numbers and actors of a shard, also of those that were deployed since; if not at once,
+        they are looked for once a second at most."""
+        self._look(time.monotonic() - (0 if at_once else LOOK_AGAIN))
+        return self._of_shard(shard)
+
+    def _of_shard(self, shard: int) -> list[tuple[int, Any]]:
         with self._lock:
-            self._look_now()
-            found = [(replica, self._actors.get((shard, replica))) for replica in sorted(dead)]
-        return [(replica, actor) for replica, actor in found if actor is not None]
+            return sorted(
+                (replica, actor)
+                for (of, replica), actor in self._actors.items()
+                if of == shard
+            )  # fmt: skip
 
-    def _look_again(self) -> None:
-        if time.monotonic() - self._looked >= LOOK_AGAIN:
-            self._look_now()
-
-    def _look_now(self) -> None:
-        self._looked = time.monotonic()
-        self._actors = find_actors(self._name)
-        self._forgotten -= self._actors.keys()
+    def _look(self, since: float) -> None:
+        """Which actors there are, unless somebody has begun to look since then."""
+        with self._looking:
+            if self._looked >= since:
+                return
+            self._looked = time.monotonic()
+            with self._lock:
+                known = dict(self._actors)
+            found = find_actors(self._name, known)
+            with self._lock:
+                self._actors = {
+                    key: actor
+                    for key, actor in found.items()
+                    if key not in known or key in self._actors  # nor forgotten meanwhile
+                }
 
 
 @dataclass
@@ -321,9 +352,10 @@ class _Asked:
     replicas: list[tuple[int, Any]]  # that were not asked yet
     calls: int = 0  # under way
     sent_to: list[int] = field(default_factory=list)  # replicas, the first one first
+    tried: list[Any] = field(default_factory=list)  # actors, whether they took it or not
     full: int = 0  # replicas that took no more calls
-    dead: set[int] = field(default_factory=set)  # replicas that will not come back
-    looked: bool = False  # for others in the place of those
+    dead: int = 0  # replicas that will not come back
+    looked: bool = False  # for others than were tried
     failures: list[str] = field(default_factory=list)
 
 
@@ -412,11 +444,9 @@ class _Flight:
     def _send(self, batch: int, shard: int) -> bool:
         """To the next replica that takes it. Without any, and none under way, the shard is lost."""
         asked = self._asked[batch, shard]
-        if not asked.replicas and asked.calls == 0 and asked.dead and not asked.looked:
-            asked.looked = True
-            asked.replicas = self._router.in_place_of(shard, asked.dead)
-        while asked.replicas:
+        while asked.replicas or self._find_others(shard, asked):
             replica, actor = asked.replicas.pop(0)
+            asked.tried.append(actor)
             try:
                 call = actor.answer.remote(self._questions[batch])
             except self._ray.exceptions.PendingCallsLimitExceeded:
@@ -437,6 +467,15 @@ class _Flight:
             self._lose(shard, asked.failures)
         return False
 
+    def _find_others(self, shard: int, asked: _Asked) -> bool:
+        """Once, when nobody is left: those that were deployed since."""
+        if asked.calls or asked.looked or not (asked.dead or asked.full):
+            return False
+        asked.looked = True
+        found = self._router.look_for(shard, at_once=asked.dead > 0)
+        asked.replicas = [(replica, one) for replica, one in found if one not in asked.tried]
+        return bool(asked.replicas)
+
     def _take(self, call: Any) -> None:
         batch, shard, replica, actor = self._calls.pop(call)
         asked = self._asked.get((batch, shard))
@@ -452,7 +491,7 @@ class _Flight:
             asked.failures.append(f"replica {replica}: {error.cause}")
         except errors.ActorDiedError as error:
             self._router.forget(shard, replica, actor)
-            asked.dead.add(replica)
+            asked.dead += 1
             asked.failures.append(f"replica {replica} is dead: {_first_line(error)}")
         except errors.RayError as error:
             asked.failures.append(f"replica {replica}: {_first_line(error)}")

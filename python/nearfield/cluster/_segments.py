@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,8 @@ def write_tombstones(store: Store, ids: NDArray[np.int64], epoch: int) -> Tombst
 
 
 def write_once(store: Store, record: str, make: Callable[[], Segment | None]) -> Segment | None:
-    """What `make` makes, or what it made when this was first done under the name of the record."""
+    """What `make` makes, or what it made when this was first done under the name of the record. A
+    record whose file is gone counts for nothing."""
     found = _read_record(store, record)
     if found is not None:
         return found[0]
@@ -70,7 +71,17 @@ def _read_record(store: Store, record: str) -> tuple[Segment | None] | None:
         fields = json.loads(store.read(record, MOST_RECORD_BYTES))
     except FileNotFoundError:
         return None
-    return (Segment(**fields) if fields else None,)
+    if not fields:
+        return (None,)
+    segment = Segment(**fields)
+    if not is_there(store, segment):
+        store.remove(record)  # that of the file in its place is created
+        return None
+    return (segment,)
+
+
+def is_there(store: Store, file: Segment | Tombstones) -> bool:
+    return store.size(file.name) == file.bytes
 
 
 class OpenShard:
@@ -81,21 +92,20 @@ class OpenShard:
         store: Store,
         manifest: Manifest,
         shard: int,
-        checked: dict[str, Path] | None = None,
+        checked: Mapping[str, Path] | None = None,
         segments: Sequence[Segment] | None = None,
     ) -> None:
-        """checked: files that were opened before, which are not read again to check them.
+        """checked: files that others have open, by name, which are not read again to check them.
         segments: of the shard; all if None."""
         self.identity = manifest.identity
-        self._store = store
-        self._checked = {} if checked is None else checked
         self._spec = manifest.spec
         chosen = manifest.of_shard(shard) if segments is None else segments
-        dead = {
-            file.name: self._read_tombstones(file)
-            for segment in chosen
-            for file in manifest.tombstones_of(segment)
+        tombstones = {
+            file.name: file for segment in chosen for file in manifest.tombstones_of(segment)
         }
+        files: list[Segment | Tombstones] = [*chosen, *tombstones.values()]
+        self.files = {file.name: _local(store, file, checked or {}) for file in files}
+        dead = {name: nf.read_ids(self.files[name]).ravel() for name in tombstones}
         self.parts: list[nf.Index] = []
         for segment in chosen:
             part = self._open(segment)
@@ -119,7 +129,7 @@ class OpenShard:
             part.close()
 
     def _open(self, segment: Segment) -> nf.Index:
-        path = self._local(segment)
+        path = self.files[segment.name]
         part = nf.Index.open(path, max_bytes=segment.bytes, max_dim=self._spec.dim)
         actual = spec_of(part)
         if (actual, len(part)) != (self._spec, segment.rows):
@@ -129,12 +139,9 @@ class OpenShard:
             )
         return part
 
-    def _read_tombstones(self, file: Tombstones) -> NDArray[np.int64]:
-        return nf.read_ids(self._local(file)).ravel()
 
-    def _local(self, file: Segment | Tombstones) -> Path:
-        path = self._checked.get(file.name)
-        if path is None or not path.exists():
-            path = self._store.local(file.name, file.bytes, file.sha256)
-            self._checked[file.name] = path
-        return path
+def _local(store: Store, file: Segment | Tombstones, checked: Mapping[str, Path]) -> Path:
+    path = checked.get(file.name)
+    if path is None or not path.exists():
+        path = store.local(file.name, file.bytes, file.sha256)
+    return path

@@ -52,7 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--name", default="nearfield", help="of the actors and the application")
     parser.add_argument("--replicas", type=int, default=1, help="actors for each shard")
     parser.add_argument("--threads", type=int, default=1, help="of each actor; 0: every core")
-    parser.add_argument("--timeout", type=float, default=30.0, help="seconds of a search")
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, help="seconds from a request to its answer"
+    )
     parser.add_argument(
         "--refresh", type=float, default=5.0,
         help="seconds between looks for a newer epoch; 0: none",

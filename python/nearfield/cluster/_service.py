@@ -10,15 +10,16 @@ import hmac
 import json
 import logging
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 import nearfield as nf
 from nearfield.cluster._manifest import Spec
-from nearfield.cluster._router import Found, Router
+from nearfield.cluster._router import WINDOW, Found, Router
 from nearfield.cluster._segments import spec_of
 from nearfield.cluster._serving import Settings
 from nearfield.cluster._wire import (
@@ -37,6 +38,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+Result = TypeVar("Result")
+
+# Threads of its own: Ray Serve has a few for all that a replica does, and what is searched or read
+# would hold up what is asked about health. Searches: a router has WINDOW batches of each under way,
+# with the calls of a check and a refresh no more than an actor takes (`max_pending` of `deploy`).
+SEARCHES = 6
+BODIES = 4  # that are read or written; JSON takes up to 30 times as many bytes meanwhile
+WATCHES = 2  # a check and a refresh
 BATCHES_AT_ONCE = 2  # of which one is merged while the other is searched
 HEALTH_SECONDS = 1.0  # for which an answer about health holds: anybody may ask for it
 HEALTH_TIMEOUT = 5.0
@@ -47,7 +56,8 @@ log = logging.getLogger("ray.serve")
 class Searched(Protocol):
     """What questions go to."""
 
-    spec: Spec
+    @property
+    def spec(self) -> Spec: ...
 
     @property
     def epoch(self) -> int: ...
@@ -89,9 +99,17 @@ class Shards:
 
     def __init__(self, settings: Settings) -> None:
         self._router = Router(
-            settings.index, settings.name, timeout=settings.timeout, cache=settings.cache
+            settings.index,
+            settings.name,
+            in_flight=SEARCHES * WINDOW,
+            timeout=settings.timeout,
+            cache=settings.cache,
         )
-        self.spec = self._router.spec
+
+    @property
+    def spec(self) -> Spec:
+        """Another, perhaps, of an index that was built again."""
+        return self._router.spec
 
     @property
     def epoch(self) -> int:
@@ -153,10 +171,29 @@ def respond(body: bytes | str, status: int = 200, kind: str = JSON) -> Response:
     return Response(body, status, media_type=kind)
 
 
+async def in_threads(threads: Executor, function: Callable[..., Result], *arguments: Any) -> Result:
+    return await asyncio.get_running_loop().run_in_executor(threads, function, *arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """A question, and when its answer must be there."""
+
+    question: Question
+    deadline: float
+
+    def __len__(self) -> int:
+        return len(self.question)
+
+
 class Service:
     def __init__(self, settings: Settings) -> None:
         from ray import serve
 
+        self._searching = ThreadPoolExecutor(SEARCHES, "nearfield-search")
+        self._bodies = ThreadPoolExecutor(BODIES, "nearfield-body")
+        self._watching = ThreadPoolExecutor(WATCHES, "nearfield-watch")
+        self._refreshing: asyncio.Future[None] | None = None
         self._settings = settings
         self._searched: Searched = (Shards if settings.is_sharded else OneFile)(settings)
         self._measures = Measures()
@@ -167,9 +204,16 @@ class Service:
             max_batch_size=settings.batch,
             batch_wait_timeout_s=settings.batch_wait,
             max_concurrent_batches=BATCHES_AT_ONCE,
-            batch_size_fn=lambda questions: sum(max(1, len(q)) for q in questions),
+            batch_size_fn=lambda asked: sum(max(1, len(one)) for one in asked),
         )(self._search_together)
         self._refreshing = asyncio.ensure_future(self._refresh())
+
+    def __del__(self) -> None:
+        """Ray Serve calls it when the service ends."""
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+        for threads in (self._searching, self._bodies, self._watching):
+            threads.shutdown(wait=False)
 
     async def __call__(self, request: Request) -> Response:
         from starlette.requests import ClientDisconnect
@@ -232,13 +276,14 @@ class Service:
         # In threads: what is large would hold up all other requests.
         if kind == NPY:
             parameters = request.query_params
-            question = await asyncio.to_thread(read_npy, body, parameters, spec, limits)
+            question = await in_threads(self._bodies, read_npy, body, parameters, spec, limits)
         elif request.query_params:
             raise RefusedError(400, "invalid_argument", "JSON has k and partial in its body")
         else:
-            question = await asyncio.to_thread(read_json, body, spec, limits)
-        found = await self._ask(question)
-        answer = await asyncio.to_thread(write_npz if kind == NPY else write_json, found)
+            question = await in_threads(self._bodies, read_json, body, spec, limits)
+        found = await self._ask(Waiting(question, begin + self._settings.timeout))
+        write = write_npz if kind == NPY else write_json
+        answer = await in_threads(self._bodies, write, found)
         self._measures.queries.inc(len(question))
         self._measures.partial.inc(bool(found.missing))
         self._measures.seconds.observe(time.monotonic() - begin)
@@ -255,41 +300,54 @@ class Service:
                 )
         return bytes(body)
 
-    async def _ask(self, question: Question) -> Found:
+    async def _ask(self, asked: Waiting) -> Found:
+        question = asked.question
         filtered = question.only is not None or question.without is not None
         if filtered or len(question) > self._settings.batch:
-            return await self._search_one(question)
-        outcome = await self._together(question)
+            return await self._search_one(asked)
+        outcome = await self._together(asked)
         if isinstance(outcome, Exception):
             raise outcome
         found: Found = outcome
         return found
 
-    async def _search_one(self, question: Question) -> Found:
-        found = await asyncio.to_thread(self._searched.search, question, self._settings.timeout)
-        self._measures.batches.observe(len(question))
+    async def _search_one(self, asked: Waiting) -> Found:
+        found = await in_threads(self._searching, self._search_now, asked)
+        self._measures.batches.observe(len(asked))
         self._measures.hedged.inc(found.hedged)
         return found
 
-    async def _search_together(self, questions: list[Question]) -> list[Found | Exception]:
+    def _search_now(self, asked: Waiting) -> Found:
+        """In a thread, for which it may have waited."""
+        left = asked.deadline - time.monotonic()
+        if left <= 0:
+            raise nf.DeadlineError(
+                f"{self._settings.timeout} s were over before it was searched: {SEARCHES} searches "
+                "at a time are under way, and others waited before it: try again later"
+            )
+        return self._searched.search(asked.question, left)
+
+    async def _search_together(self, asked: list[Waiting]) -> list[Found | Exception]:
         """An answer for each; those of one kind are asked as one."""
-        outcomes: list[Found | Exception] = [nf.Error()] * len(questions)
+        outcomes: list[Found | Exception] = [nf.Error()] * len(asked)
         kinds: dict[Any, list[int]] = {}
-        for number, question in enumerate(questions):
-            kinds.setdefault(question.kind, []).append(number)
+        for number, one in enumerate(asked):
+            kinds.setdefault(one.question.kind, []).append(number)
         for numbers in kinds.values():
-            chosen = [questions[number] for number in numbers]
+            chosen = [asked[number] for number in numbers]
             for number, outcome in zip(numbers, await self._search_kind(chosen), strict=True):
                 outcomes[number] = outcome
         return outcomes
 
-    async def _search_kind(self, questions: Sequence[Question]) -> Sequence[Found | Exception]:
+    async def _search_kind(self, asked: Sequence[Waiting]) -> Sequence[Found | Exception]:
         try:
-            if len(questions) == 1:
-                return [await self._search_one(questions[0])]
-            return cut(await self._search_one(joined(questions)), questions)
+            if len(asked) == 1:
+                return [await self._search_one(asked[0])]
+            questions = [one.question for one in asked]
+            latest = max(one.deadline for one in asked)  # none is ended for one that came earlier
+            return cut(await self._search_one(Waiting(joined(questions), latest)), questions)
         except nf.Error as error:
-            return [error] * len(questions)
+            return [error] * len(asked)
 
     async def _check(self) -> Response:
         """One check at a time, of which all hear who ask meanwhile: it needs no token, and takes a
@@ -301,7 +359,7 @@ class Service:
 
     async def _check_now(self) -> Response:
         try:
-            await asyncio.to_thread(self._searched.check)
+            await in_threads(self._watching, self._searched.check)
             return respond(json.dumps({"status": "ok"}))
         except nf.Error as error:
             log.warning("not healthy: %s", error)
@@ -325,7 +383,7 @@ class Service:
         while self._settings.refresh > 0:
             await asyncio.sleep(self._settings.refresh)
             try:
-                await asyncio.to_thread(self._searched.refresh)
+                await in_threads(self._watching, self._searched.refresh)
             except Exception:
                 log.exception("the index was not looked for again; epoch %s", self._searched.epoch)
                 self._measures.refreshes.inc()

@@ -16,9 +16,16 @@ from nearfield.cluster._store import open_store
 from nearfield.cluster._wire import Limits
 from nearfield.cluster._writing import Url
 
-ONGOING = 128  # requests that are read and searched at a time
+ONGOING = 128  # requests that are under way at a time
 QUEUED = 128  # that wait for it; more are refused, with 503
 LEAST_TOKEN = 16  # characters
+# Of the process of a router, which asks and merges in many threads: without them glibc gives each
+# an arena, and what is free in one is lost to the others and to the system.
+MALLOC = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_TRIM_THRESHOLD_": "131072",
+    "MALLOC_MMAP_THRESHOLD_": "131072",
+}
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,8 @@ def serve(
     host, port: where to listen. Ray Serve has them for a cluster, not for an application: if it
         runs already, with others, it is an error.
     replicas, threads: of the actors that search, as of `deploy`; of a file, threads of a search.
-    timeout: seconds of a search.
+    timeout: seconds from a whole request to its answer; of the last one of those that are asked as
+        one.
     refresh: seconds between looks for a newer epoch; 0: none.
     batch, batch_wait: as many queries of several requests are asked as one, if they come within so
         many seconds.
@@ -122,7 +130,7 @@ def serve(
         name=name,
         max_ongoing_requests=ONGOING,
         max_queued_requests=QUEUED,
-        ray_actor_options={"num_cpus": 0},
+        ray_actor_options={"num_cpus": 0, "runtime_env": {"env_vars": MALLOC}},
     )
     ray_serve.run(deployment.bind(settings), name=name)
     try:

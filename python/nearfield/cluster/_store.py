@@ -51,6 +51,10 @@ class Store(ABC):
         """A file on this machine with these bytes, to be mapped: checked, or an error."""
 
     @abstractmethod
+    def size(self, name: str) -> int | None:
+        """Bytes of a file; None if there is none."""
+
+    @abstractmethod
     def files(self, folder: str, after: str = "") -> list[Listed]:
         """The files of a folder in the order of their names; those after one, if it is given."""
 
@@ -103,6 +107,12 @@ class Folder(Store):
         path = self._root / name
         check_file(path, size, sha256)
         return path
+
+    def size(self, name: str) -> int | None:
+        try:
+            return (self._root / name).stat().st_size
+        except FileNotFoundError:
+            return None
 
     def files(self, folder: str, after: str = "") -> list[Listed]:
         files = (file for file in self._all_files(folder) if not _is_draft(file.name))

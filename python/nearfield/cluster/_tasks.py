@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 from nearfield._run import Progress, take_progress
@@ -64,7 +65,7 @@ def _by_ray(
 ) -> Iterator[tuple[int, Result]]:
     import ray
 
-    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(function)
+    remote = _remote(function)
     sent_once = ray.put(shared)
     most = max(1, TASKS_A_CORE * int(ray.cluster_resources().get("CPU", 1)))
     running: dict[Any, int] = {}
@@ -82,6 +83,14 @@ def _by_ray(
     finally:
         for task in running:  # left behind by an error or Ctrl-C
             ray.cancel(task)
+
+
+@cache
+def _remote(function: Callable[..., Any]) -> Any:
+    """One for each function: Ray's head keeps all that are made, as long as this process lives."""
+    import ray
+
+    return ray.remote(num_cpus=1, max_retries=RETRIES)(function)
 
 
 def _result_of(ray: Any, task: Any) -> Any:

@@ -36,13 +36,14 @@ from nearfield.cluster._manifest import (
 )
 from nearfield.cluster._segments import (
     OpenShard,
+    is_there,
     new_index,
     spec_of,
     write_once,
     write_segment,
     write_tombstones,
 )
-from nearfield.cluster._sources import Source, SourceLike, take_source
+from nearfield.cluster._sources import Source, SourceLike, sum_array, take_source
 from nearfield.cluster._store import Store, open_store
 from nearfield.cluster._tasks import run_tasks
 
@@ -80,7 +81,8 @@ def build(
     ids: one for each row, no two the same; their numbers if None.
     bits: of files of packed bits, how many there are a row.
     key: whoever calls again with the same key gets the same index: shards that are written are not
-        written again, and one that is there is not an error.
+        written again, and one that is there is not an error. Of other rows or ids, an index that
+        is not there yet is written from the beginning.
     progress: as of `nearfield.knn`; it counts shards.
     """
     store = open_store(url)
@@ -93,7 +95,8 @@ def build(
     name = _key(key)
     if latest_epoch(store):
         return _built_already(store, name)
-    job = _job(name, "build", source.describe(), str(spec), count)
+    ids_sum = None if given is None else sum_array(given)
+    job = _job(name, "build", source.describe(), ids_sum, str(spec), count)
     cuts = [source.rows * shard // count for shard in range(count + 1)]
     calls = [
         (store.url, spec, shard, cuts[shard], cuts[shard + 1], 0, f"{job}{shard:08d}.json")
@@ -103,7 +106,7 @@ def build(
     first = Manifest(0, "", spec, count, 0)
     segments = tuple(replace(segment, epoch=1) for segment in made if segment)
     built = first.next(name, segments=segments, next_id=_next_id(0, segments))
-    if not store.create(manifest_name(1), encode(built)):
+    if not _create(store, first, built):
         return _built_already(store, name)
     _remove_job(store, job)
     return 1
@@ -193,7 +196,8 @@ def clean(url: Url, *, keep: int = 2, older_than: float = DAY) -> int:
     Readers that are pinned to an earlier epoch lose it. Manifests are never removed: their numbers
     are what keeps a writer that slept from committing over others.
 
-    older_than: seconds; younger files may be those of a writer that has not committed yet.
+    older_than: seconds; younger files may be those of a writer that has not committed yet. One
+        that finds its files removed, when it commits, raises a `ConflictError`: nothing is lost.
     """
     store = open_store(url)
     count = integer("keep", keep)
@@ -209,9 +213,7 @@ def clean(url: Url, *, keep: int = 2, older_than: float = DAY) -> int:
     newest = latest_epoch(store, newest)
     needed: set[str] = set()
     for epoch in range(max(1, newest - count + 1), newest + 1):
-        manifest = read_manifest(store, epoch)
-        needed.update(segment.name for segment in manifest.segments)
-        needed.update(dead.name for dead in manifest.tombstones)
+        needed.update(file.name for file in read_manifest(store, epoch).files)
     removed = 0
     for file in listed:
         if file.name not in needed and file.written < before:
@@ -263,13 +265,28 @@ def _commit(store: Store, change: Callable[[Manifest, str], Manifest], key: str 
         if name in now.applied:
             return now.applied[name]
         after = change(now, name)
-        if store.create(manifest_name(after.epoch), encode(after)):
+        if _create(store, now, after):
             return after.epoch
         now = read_latest(store, at_least=now.epoch)
     raise ConflictError(
         f"{store.url}: {ATTEMPTS} times another writer committed first, the last time epoch "
         f"{now.epoch}: try again, or write from fewer places"
     )
+
+
+def _create(store: Store, before: Manifest, after: Manifest) -> bool:
+    """The manifest of an epoch, unless there is one. Its new files may be older than `clean` lets
+    files be that no manifest names: they are looked for, at the last moment."""
+    old = {file.name for file in before.files}
+    new = [file for file in after.files if file.name not in old]
+    gone = [file.name for file in new if not is_there(store, file)]
+    if gone:
+        raise ConflictError(
+            f"{store.url}: {len(gone)} of {len(new)} files that were written for epoch "
+            f"{after.epoch} are gone, the first {gone[0]}: clean removes those of changes that "
+            "took longer than its older_than; call again, with the same key: they are made again"
+        )
+    return store.create(manifest_name(after.epoch), encode(after))
 
 
 def _build_segment(
