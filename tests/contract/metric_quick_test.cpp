@@ -1,5 +1,6 @@
 // Indexes of objects: what is exact, what is not, and what is refused.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -109,6 +110,53 @@ TEST(MetricQuick, PivotsLeaveDistancesOut) {
   EXPECT_EQ(all.stats.plan.filter, "every row");
   EXPECT_EQ(all.ids, found.ids);
   EXPECT_EQ(all.keys, found.keys);
+}
+
+// Its bound is not cut off at 0, and of some objects it is NaN.
+struct UnclampedLine : Line {
+  std::array<std::int8_t, 1> signature(double a) const {
+    return {static_cast<std::int8_t>(std::floor(a))};
+  }
+  double bound(const std::array<std::int8_t, 1>& a, const std::array<std::int8_t, 1>& b) const {
+    return b[0] % 10 == 3 ? NAN : std::abs(static_cast<double>(a[0] - b[0])) - 1;
+  }
+};
+
+TEST(MetricQuick, ABoundThatSaysNothingDropsNothing) {
+  const std::vector<double> places = some_places(500);
+  PivotIndex<double, UnclampedLine> index({}, {.pool = 0});
+  PivotIndex<double, Line> scan({}, {.pool = 0});
+  index.add(places);
+  scan.add(places);
+  ASSERT_TRUE(index.index().stats().signatures);
+  const Ranges got = index.within(places, {.radius = 3});
+  const Ranges want = scan.within(places, {.radius = 3});
+  EXPECT_EQ(got.offsets, want.offsets);
+  EXPECT_EQ(got.ids, want.ids);
+  EXPECT_LT(got.stats.pairs_verified, want.stats.pairs_verified / 2);
+}
+
+// Distances are smaller by rounding than they should be. The signature is all of the object, so
+// that the bound has no such error.
+struct RoundedLine {
+  static constexpr double slack = 1e-2;
+  double operator()(double a, double b) const { return std::abs(a - b) * (1 - slack / 2); }
+  std::array<double, 1> signature(double a) const { return {a}; }
+  double bound(const std::array<double, 1>& a, const std::array<double, 1>& b) const {
+    return std::abs(a[0] - b[0]);
+  }
+};
+
+TEST(MetricQuick, BoundsOfSignaturesAllowForSlack) {
+  const std::vector<double> places = some_places(500);
+  PivotIndex<double, RoundedLine> index({}, {.pool = 0});
+  index.add(places);
+  const std::vector<double> query{50};
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Ranges found = index.within(query, {.radius = RoundedLine()(query[0], places[i])});
+    const auto id = static_cast<std::int64_t>(i);
+    ASSERT_TRUE(std::find(found.ids.begin(), found.ids.end(), id) != found.ids.end()) << id;
+  }
 }
 
 // What is surely near needs no distance either, where nobody asks how near.
