@@ -89,6 +89,13 @@ TEST(AngularDistance, IsTheAngle) {
   EXPECT_NEAR(angular(Numbers{1, 0}, Numbers{1, 1e-9}), 1e-9, 1e-20);  // a cosine would say 0
   EXPECT_EQ(angular(Numbers{0, 0}, Numbers{0, 0}), 0);
   EXPECT_EQ(angular(Numbers{0, 0}, Numbers{3, 0}), kPi / 2);
+  // Of numbers whose squares are too large, or too small.
+  for (const double size : {5e-324, 1e-200, 1e-150, 1e150, 1e200, 1e308}) {
+    EXPECT_DOUBLE_EQ(angular(Numbers{size, 0}, Numbers{0, 1}), kPi / 2) << size;
+    EXPECT_DOUBLE_EQ(angular(Numbers{size, size}, Numbers{3, 0}), kPi / 4) << size;
+    EXPECT_DOUBLE_EQ(angular(Numbers{size, size}, Numbers{-size, -size}), kPi) << size;
+  }
+  EXPECT_TRUE(std::isnan(angular(Numbers{NAN, 1}, Numbers{1, 1})));
   expect_error([&] { angular(Numbers{1}, Numbers{1, 2}); }, kInvalid, {"1", "2"});
   expect_metric<Numbers>(angular, [](Random& random) { return some_numbers(random, 4); });
 }
@@ -99,6 +106,10 @@ TEST(LpDistance, IsTheRoot) {
   EXPECT_EQ(LpDistance(INFINITY)(Numbers{0, 3}, Numbers{4, 0}), 4);
   EXPECT_NEAR(LpDistance(3)(Numbers{0, 3}, Numbers{4, 0}), std::cbrt(27 + 64), 1e-14);
   EXPECT_EQ(LpDistance(9)(Numbers{1e200}, Numbers{-1e200}), 2e200);  // no overflow
+  for (const double p : {1.0, 1.5, 2.0, static_cast<double>(INFINITY)}) {
+    EXPECT_TRUE(std::isnan(LpDistance(p)(Numbers{NAN}, Numbers{0}))) << p;
+    EXPECT_TRUE(std::isnan(LpDistance(p)(Numbers{1, NAN, 7}, Numbers{0, 0, 0}))) << p;
+  }
   expect_error([] { LpDistance(0.5); }, kInvalid, {"0.5"});
   expect_error([] { LpDistance(NAN); }, kInvalid, {"nan"});
   EXPECT_EQ(object_metric("lp:1.5")->name(), "lp:1.5");
