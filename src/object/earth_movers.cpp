@@ -12,8 +12,12 @@
 namespace nearfield {
 namespace {
 
-// Of all mass: what is smaller is rounding.
+// Of all mass: sums may differ by so much, since who divides by a sum rounds.
 constexpr double kMassRounding = 1e-9;
+
+// Of all mass: what is left in a bin and smaller is rounding of the flows. Not more than that: mass
+// that stays where it is costs nothing, which the triangle inequality does not forgive.
+constexpr double kFlowRounding = 1e-15;
 
 // From bins with too much to bins with too little. Moving within a bin costs nothing, and under a
 // metric nothing is gained by moving more than the difference.
@@ -177,7 +181,7 @@ double EarthMoversDistance::operator()(std::span<const double> a, std::span<cons
   }
   std::vector<double> surplus(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) surplus[i] = a[i] - b[i];
-  return Transport(surplus, ground, kMassRounding * mass / static_cast<double>(bins + 1))
+  return Transport(surplus, ground, kFlowRounding * mass / static_cast<double>(bins + 1))
       .least_work();
 }
 

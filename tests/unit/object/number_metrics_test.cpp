@@ -206,6 +206,18 @@ TEST(EarthMoversDistance, IsAMetricOfEqualMasses) {
   expect_error([] { EarthMoversDistance({0, 1, 2, 0}); }, kInvalid, {"1", "2"});
 }
 
+// Steps of little mass add up.
+TEST(EarthMoversDistance, LittleMassIsMovedToo) {
+  const EarthMoversDistance earth({0, 1, 1, 0});
+  const auto moved = [](double mass) { return Numbers{0.5 + mass, 0.5 - mass}; };
+  EXPECT_NEAR(earth(moved(0), moved(2e-10)), 2e-10, 1e-15);
+  EXPECT_NEAR(earth(moved(0), moved(4e-10)), 4e-10, 1e-15);
+  EXPECT_LE(earth(moved(0), moved(4e-10)),
+            earth(moved(0), moved(2e-10)) + earth(moved(2e-10), moved(4e-10)) + 1e-15);
+  // Sums that differ by rounding: what has nowhere to go stays.
+  EXPECT_NEAR(earth(Numbers{1 + 1e-10, 0}, Numbers{0, 1}), 1, 1e-9);
+}
+
 TEST(QuadraticFormDistance, IsTheForm) {
   const Numbers matrix{2, 1, 0, 1, 3, 1, 0, 1, 2};
   const QuadraticFormDistance form(matrix);
