@@ -266,6 +266,10 @@ TEST(ObjectMetrics, ByName) {
   }
   expect_error([] { object_metric("lp"); }, kInvalid, {"lp", "lp:2"});
   expect_error([] { object_metric("lp:x"); }, kInvalid, {"'x'"});
+  expect_error([] { object_metric("hausdorff:2.7"); }, kInvalid, {"2.7", "whole"});
+  expect_error([] { object_metric("hausdorff:nan"); }, kInvalid, {"nan", "whole"});
+  expect_error([] { object_metric("hausdorff:1e30"); }, kInvalid, {"1e+30", "whole"});
+  expect_error([] { object_metric("hausdorff:0"); }, kInvalid, {"1 number", "0"});
   expect_error([] { object_metric("angular:2"); }, kInvalid, {"angular:2", "hausdorff:D"});
 }
 
