@@ -81,7 +81,9 @@ class MetricIndex {
  public:
   explicit MetricIndex(std::shared_ptr<const ObjectMetric> metric, PivotOptions options = {});
   // Of an index that was saved, whose metric has the same name. The file is mapped and must stay as
-  // it is. Takes milliseconds for any size: what is in it is checked as it is used.
+  // it is. Takes milliseconds for any size: what is in it is checked as it is used. Of a metric of
+  // yours three distances are computed, which must be those that were saved: another one of the
+  // same name is an error.
   static MetricIndex open(const std::string& path,
                           const std::shared_ptr<const ObjectMetric>& metric,
                           const OpenOptions& options = {});

@@ -128,7 +128,8 @@ using ObjectViewOf = decltype(ObjectBytes<T>::view(ObjectView()));
 
 // Called with two views: of std::string two std::string_view, of std::vector two std::span. It may
 // also have, as static members or not:
-//   name           for files
+//   name           for files, with all that the distance depends on, as "lp:3": without one a file
+//                  is opened under any other without, if that says the same of its first objects
 //   slack          as that of ObjectMetric, where 2^-40 is too little: 1e-5 of sums in float
 //   whole_numbers  true
 //   within(a, b, limit)      the distance, or if that is above the limit, any value above it

@@ -8,6 +8,7 @@
 
 #include "core/fail.hpp"
 #include "core/infinity.hpp"
+#include "object/hash_of_numbers.hpp"
 
 namespace nearfield {
 namespace {
@@ -146,7 +147,8 @@ class Transport {
 
 EarthMoversDistance::EarthMoversDistance(std::vector<double> ground_distances)
     : bins(std::llround(std::sqrt(static_cast<double>(ground_distances.size())))),
-      ground(std::move(ground_distances)) {
+      ground(std::move(ground_distances)),
+      name(fmt::format("earth movers:{}:{}", bins, hash_of_numbers(ground))) {
   if (bins * bins != std::ssize(ground)) {
     fail(ErrorCode::invalid_argument, "{} ground distances are not those between each two bins",
          ground.size());

@@ -8,6 +8,7 @@
 
 #include "core/fail.hpp"
 #include "core/infinity.hpp"
+#include "object/hash_of_numbers.hpp"
 
 namespace nearfield {
 namespace {
@@ -140,7 +141,8 @@ double HausdorffDistance::operator()(std::span<const double> a, std::span<const 
 
 QuadraticFormDistance::QuadraticFormDistance(std::span<const double> matrix)
     : columns(std::llround(std::sqrt(static_cast<double>(matrix.size())))),
-      factor(matrix.begin(), matrix.end()) {
+      factor(matrix.begin(), matrix.end()),
+      name(fmt::format("quadratic form:{}:{}", columns, hash_of_numbers(matrix))) {
   if (matrix.empty() || columns * columns != std::ssize(matrix)) {
     fail(ErrorCode::invalid_argument, "a matrix of {} numbers is not square", matrix.size());
   }

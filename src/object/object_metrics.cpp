@@ -31,7 +31,7 @@ double parameter(std::string_view name, std::string_view text) {
   return value;
 }
 
-// Of a point: the metric says how many it may be.
+// Of a point. Whether they are too few, the metric says.
 std::int64_t whole_columns(double columns) {
   constexpr double kMost = 1e9;
   if (!(std::abs(columns) <= kMost) || std::trunc(columns) != columns) {  // it refuses NaN

@@ -313,5 +313,35 @@ TEST(MetricQuick, DamagedFilesAreRefusedOrHarmless) {
                      ErrorCode::invalid_argument, {"'edit'", "'damerau'"});
 }
 
+// Of no name of their own.
+TEST(MetricQuick, MetricsOfOneNameAreToldApart) {
+  const test::TempFolder folder;
+  const std::string path = folder.path("places");
+  const auto scaled = [](double by) {
+    return [by](double a, double b) { return by * std::abs(a - b); };
+  };
+  using Index = PivotIndex<double, decltype(scaled(1))>;
+  Index index(scaled(1), {.pool = 4});
+  index.add(some_places(50));
+  index.index().remove(std::vector<std::int64_t>{0, 2});  // others are the first of the file
+  index.save(path);
+  EXPECT_EQ(Index::open(path, scaled(1)).index().size(), 48);
+  EXPECT_EQ(Index::open(path, scaled(1 + 1e-9)).index().size(), 48);  // another compiler's rounding
+  test::expect_error([&] { Index::open(path, scaled(2)); }, ErrorCode::invalid_argument,
+                     {"another metric", "'of the caller'"});
+  test::expect_error([&] { Index::open(path, scaled(NAN)); }, ErrorCode::invalid_argument,
+                     {"another metric"});
+
+  const std::vector<double> plain{2, 0.5, 0.5, 3};
+  const std::vector<double> other{2, 0.5, 0.5, 4};
+  using Forms = PivotIndex<std::vector<double>, QuadraticFormDistance>;
+  Forms forms{QuadraticFormDistance(plain)};
+  forms.add(std::vector<std::vector<double>>{{1, 2}, {3, 4}});
+  forms.save(path);
+  EXPECT_EQ(Forms::open(path, QuadraticFormDistance(plain)).index().size(), 2);
+  test::expect_error([&] { Forms::open(path, QuadraticFormDistance(other)); },
+                     ErrorCode::invalid_argument, {"quadratic form:2:", "not"});
+}
+
 }  // namespace
 }  // namespace nearfield

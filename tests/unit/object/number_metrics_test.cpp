@@ -240,6 +240,19 @@ TEST(QuadraticFormDistance, IsTheForm) {
   expect_error([&] { form(Numbers{1}, Numbers{2}); }, kInvalid, {"3", "1"});
 }
 
+// Files are opened by name: two of different numbers have different ones.
+TEST(ObjectMetrics, NamesAreOfTheNumbers) {
+  EXPECT_EQ(EarthMoversDistance(places_apart(3)).name, EarthMoversDistance(places_apart(3)).name);
+  EXPECT_NE(EarthMoversDistance({0, 1, 1, 0}).name, EarthMoversDistance({0, 2, 2, 0}).name);
+  const auto form = [](double corner) {
+    return QuadraticFormDistance(Numbers{2, 0.5, 0.5, corner}).name;
+  };
+  EXPECT_EQ(form(3), form(3));
+  EXPECT_NE(form(3), form(4));
+  EXPECT_TRUE(form(3).starts_with("quadratic form:2:")) << form(3);
+  EXPECT_EQ(SignatureQuadraticFormDistance(2, 0.5).name, "signature quadratic form:2:0.5");
+}
+
 TEST(SignatureQuadraticFormDistance, OfWeightedPoints) {
   const SignatureQuadraticFormDistance form(2, 0.5);
   const Numbers one{0.4, 1, 2, 0.6, 0, 0};
