@@ -38,8 +38,9 @@ struct PivotOptions {
 
 struct MetricSearchOptions {
   std::int64_t k = 10;
-  // Distances that a query may take, those to pivots among them. A query that would take more gets
-  // the best of those, and the result is not `exact`. Empty: as many as it needs.
+  // Distances that a query may take, those to pivots among them; where that is not more than there
+  // are pivots, it looks at none of these. A query that would take more gets the best of those, and
+  // the result is not `exact`. Empty: as many as it needs.
   std::optional<std::int64_t> budget = {};
   // Pivots looked at, of those an object keeps. Empty: all.
   std::optional<std::int64_t> pivots = {};

@@ -364,8 +364,9 @@ class MetricIndex:
 
         `stats.pairs_verified` of the result is how many distances it took.
 
-        budget: distances that a query may take. One that would take more gets the best of these,
-            and the result says exact=False.
+        budget: distances that a query may take, those to pivots among them; where it is not more
+            than there are pivots, it looks at none of these. One that would take more gets the
+            best of these, and the result says exact=False.
         pivots: how many of those an object keeps to look at.
         device: where pivots and signatures are looked at, "opencl" or "opencl,cpu". Distances of
             what is left are computed there for "edit", "lp:1", "lp:2" and "lp:inf", else on the

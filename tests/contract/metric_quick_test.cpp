@@ -187,11 +187,17 @@ TEST(MetricQuick, ABudgetIsKeptAndSaid) {
   const Neighbors exact = index.search(queries, {.k = 5});
   for (const std::int64_t budget : {0, 4, 10, 20, 10'000}) {
     const Neighbors found = index.search(queries, {.k = 5, .budget = budget});
-    EXPECT_LE(found.stats.pairs_verified, 7 * std::max<std::int64_t>(budget, 4));
+    EXPECT_LE(found.stats.pairs_verified, 7 * budget);
     EXPECT_TRUE(!found.exact || found.ids == exact.ids) << budget;
   }
   EXPECT_FALSE(index.search(queries, {.k = 5, .budget = 6}).exact);
   EXPECT_TRUE(index.search(queries, {.k = 5, .budget = 10'000}).exact);
+  // What would do for no more than the pivots is spent on objects; and so is all where none is
+  // looked at.
+  EXPECT_EQ(index.search(queries, {.k = 3, .budget = 4}).counts, std::vector<std::int64_t>(7, 3));
+  const Neighbors bare = index.search(queries, {.k = 5, .budget = 1'000, .pivots = 0});
+  EXPECT_TRUE(bare.exact);
+  EXPECT_EQ(bare.stats.pairs_verified, 7 * 1'000);
 }
 
 TEST(MetricQuick, OfNothing) {
