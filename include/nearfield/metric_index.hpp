@@ -30,7 +30,9 @@ struct PivotOptions {
   std::int64_t kept = 0;
   int bits = 8;  // of a distance, 1 to 8; each takes a byte
   PivotChoice choice = PivotChoice::max_separation;
-  // Distances that choosing may take.
+  // Distances that choosing may take, up to 256 that only say how large distances are among them.
+  // max_separation of fewer than the square of the pool orders random pivots, as far as these
+  // reach; incremental of fewer than four for each pivot is random.
   std::int64_t choice_budget = 100'000;
   // Whether the metric's signatures are used, where it has some.
   bool signatures = true;

@@ -245,7 +245,7 @@ class MetricIndex:
     kept: how many of these an object keeps, its nearest and farthest; 0: all.
     bits: of a kept distance, 1 to 8.
     choice: how pivots are chosen, "random", "max_separation" or "incremental", with at most
-        choice_budget distances.
+        choice_budget distances: few of them make random ones (docs/metric.md).
     signatures: whether the metric's own lower bounds are used, where it has some.
     """
 
