@@ -428,6 +428,7 @@ class MetricIndex:
         queries: Iterable[Any],
         radius: float,
         *,
+        ids_only: bool = False,
         budget: int | None = None,
         pivots: int | None = None,
         threads: int = 0,
@@ -438,7 +439,11 @@ class MetricIndex:
         device: str | None = None,
         device_memory_limit: int | str | None = None,
     ) -> Ranges:
-        """All objects within a radius of each query, the radius included."""
+        """All objects within a radius of each query, the radius included.
+
+        ids_only: the result has ids only, those of a query rising, and no distances: objects that
+            pivots prove to be within the radius need none.
+        """
         copies = Copies(True, memory_limit)
         limits = _optional("budget", budget), _optional("pivots", pivots)
         with (
@@ -453,8 +458,8 @@ class MetricIndex:
                 device_memory_limit=device_memory_limit,
             ) as run,
         ):
-            bound = real("radius", radius)
-            return make_ranges(self._core.within(packed, bound, *limits, run))
+            bound, bare = real("radius", radius), flag("ids_only", ids_only)
+            return make_ranges(self._core.within(packed, bound, bare, *limits, run))
 
     def pairs(
         self,

@@ -253,11 +253,25 @@ def test_pairs() -> None:
     assert list(zip(closest.keys, closest.first, closest.second, strict=True)) == want[:7]
 
 
+def test_ids_only() -> None:
+    places = np.random.default_rng(9).uniform(size=(500, 1))
+    index = nf.MetricIndex(places, "lp:1", pivots=4)
+    whole = index.within(places[:5], 0.2)
+    bare = index.within(places[:5], 0.2, ids_only=True)
+    assert len(bare.distances) == len(bare.keys) == 0
+    assert bare.stats.pairs_verified < whole.stats.pairs_verified
+    for query in range(5):
+        np.testing.assert_array_equal(bare[query][1], np.sort(whole[query][1]))
+
+
 def test_a_budget() -> None:
     index = nf.MetricIndex(_words(300, 6), "edit", pivots=4)
     found = index.search(["abcab"], k=3, budget=9)
     assert not found.exact
     assert found.stats.pairs_verified <= 9
+    found = index.search(["abcab"], k=3, budget=4)  # no more than there are pivots
+    assert found.counts.tolist() == [3]
+    assert found.stats.pairs_verified <= 4
     assert index.search(["abcab"], k=3, budget=400).exact
 
 
