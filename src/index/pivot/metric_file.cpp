@@ -31,7 +31,7 @@ constexpr std::int64_t kVersion = 1;
 constexpr const char* kFormat = "format";
 constexpr const char* kFormatVersion = "format_version";
 constexpr const char* kMetric = "metric";
-constexpr const char* kDistances = "metric.distances";  // sampled_distances, if there are any
+constexpr const char* kDistances = "metric.distances";  // first_distances, if there are any
 constexpr const char* kNextId = "next_id";
 constexpr const char* kChosenFrom = "pivots.chosen_from";
 constexpr const char* kPool = "pivots.pool";  // of the options: "" for the usual
@@ -67,8 +67,8 @@ bool is_of_library(std::string_view metric) {
 // From the first object to those behind it. Two metrics may have one name, above all where nobody
 // gave them any: what they say of these tells them apart. None of the library's, whose names say
 // all; of large objects, of which a distance may take long; or where one is no distance.
-std::vector<double> sampled_distances(const ObjectMetric& metric, const ObjectList& objects,
-                                      std::span<const std::int64_t> rows) {
+std::vector<double> first_distances(const ObjectMetric& metric, const ObjectList& objects,
+                                    std::span<const std::int64_t> rows) {
   constexpr std::size_t kMostBytes = 1 << 14;
   if (is_of_library(metric.name())) return {};
   std::vector<ObjectView> views;
@@ -156,7 +156,7 @@ std::map<std::string, std::string> metadata_of(const MetricState& state,
       {kUnit, fmt::format("{}", scale.unit)},
       {kWhole, scale.whole ? "1" : "0"},
       {kSlots, fmt::format("{}", table ? table->kept() : 0)}};
-  const std::vector<double> sampled = sampled_distances(*state.metric, state.objects, rows);
+  const std::vector<double> sampled = first_distances(*state.metric, state.objects, rows);
   if (!sampled.empty()) metadata[kDistances] = fmt::format("{}", fmt::join(sampled, " "));
   return metadata;
 }
@@ -224,7 +224,7 @@ class MetricFile {
     std::vector<std::int64_t> rows(
         std::min(kSampledObjects, static_cast<std::size_t>(objects.size())));
     std::iota(rows.begin(), rows.end(), 0);
-    const std::vector<double> said = sampled_distances(metric, objects, rows);
+    const std::vector<double> said = first_distances(metric, objects, rows);
     if (same_distances(in_file, said, metric.slack())) return;
     fail(ErrorCode::invalid_argument,
          "{}: is an index under another metric of the name '{}': from its first object to the next "
