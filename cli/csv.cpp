@@ -83,6 +83,20 @@ void write_csv(const std::string& path, const Ranges& found, const KeysOf& keys)
   file.commit();
 }
 
+void write_ids_csv(const std::string& path, const Ranges& found, const KeysOf& keys) {
+  CsvFile file(path, "query,id,key\n");
+  for (std::size_t query = 0; query + 1 < found.offsets.size(); ++query) {
+    const auto begin = static_cast<std::size_t>(found.offsets[query]);
+    const auto count = static_cast<std::size_t>(found.offsets[query + 1]) - begin;
+    const auto ids = std::span(found.ids).subspan(begin, count);
+    const std::vector<std::string> names = keys(ids);
+    for (std::size_t i = 0; i < count; ++i) {
+      file.write("{},{},{}\n", query, ids[i], quoted(names[i]));
+    }
+  }
+  file.commit();
+}
+
 void write_csv(const std::string& path, const Selected& found, DType dtype) {
   CsvFile file(path, "row,rank,id,value\n");
   for (std::int64_t row = 0; row < found.rows; ++row) {

@@ -23,6 +23,9 @@ using KeysOf = std::function<std::vector<std::string>(std::span<const std::int64
 void write_csv(const std::string& path, const Neighbors& found, const KeysOf& keys = {});
 void write_csv(const std::string& path, const Ranges& found, const KeysOf& keys = {});
 
+// query,id,key: of ids that have no distances.
+void write_ids_csv(const std::string& path, const Ranges& found, const KeysOf& keys);
+
 // first,second,distance.
 void write_csv(const std::string& path, const Pairs& found);
 

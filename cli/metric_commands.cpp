@@ -38,6 +38,7 @@ struct MetricArguments {
   std::string metric = "edit";
   std::int64_t k = 10;
   std::optional<double> radius;
+  bool ids_only = false;
   std::optional<std::int64_t> count;
   std::optional<std::int64_t> budget;
   std::int64_t triples = 10'000;
@@ -132,11 +133,16 @@ void run_metric_search(const MetricArguments& args) {
   const KeysOf texts = [&](std::span<const std::int64_t> ids) { return objects.texts(ids); };
   const auto path = results_path(args);
   if (args.radius) {
-    const MetricRangeOptions options{.radius = *args.radius, .budget = args.budget};
+    const MetricRangeOptions options{
+        .radius = *args.radius, .ids_only = args.ids_only, .budget = args.budget};
     const Ranges found = run_watched(context, args.quiet, [&](const Context& watched) {
       return index.within(queries.views(), options, watched);
     });
-    if (path) write_csv(*path, found, texts);
+    if (path && args.ids_only) {
+      write_ids_csv(*path, found, texts);
+    } else if (path) {
+      write_csv(*path, found, texts);
+    }
     report(args, "metric search", std::ssize(found.ids), found.exact, found.stats);
     return;
   }
@@ -229,7 +235,13 @@ void add_metric_search(CLI::App& app) {
   add_path(command, "--queries", args->queries, "Text file of the queries; else standard input")
       ->group(kInput);
   add_k(command, args->k);
-  add_radius(command, args->radius)->excludes(command.get_option("-k"));
+  CLI::Option* const radius = add_radius(command, args->radius);
+  radius->excludes(command.get_option("-k"));
+  command
+      .add_flag("--ids-only", args->ids_only,
+                "With --radius: no distances; objects that pivots prove to be within need none")
+      ->group(kSearch)
+      ->needs(radius);
   add_parsed(command, "--budget", args->budget, count_within(0, kMostCount),
              "Distances that a query may take; then the best of these, not exact")
       ->group(kSearch)

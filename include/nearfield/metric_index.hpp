@@ -30,7 +30,9 @@ struct PivotOptions {
   std::int64_t kept = 0;
   int bits = 8;  // of a distance, 1 to 8; each takes a byte
   PivotChoice choice = PivotChoice::max_separation;
-  // Distances that choosing may take.
+  // Distances that choosing may take, up to 256 that only say how large distances are among them.
+  // max_separation of fewer than the square of the pool orders random pivots, as far as these
+  // reach; incremental of fewer than four for each pivot is random.
   std::int64_t choice_budget = 100'000;
   // Whether the metric's signatures are used, where it has some.
   bool signatures = true;
@@ -38,8 +40,9 @@ struct PivotOptions {
 
 struct MetricSearchOptions {
   std::int64_t k = 10;
-  // Distances that a query may take, those to pivots among them. A query that would take more gets
-  // the best of those, and the result is not `exact`. Empty: as many as it needs.
+  // Distances that a query may take, those to pivots among them; where that is not more than there
+  // are pivots, it looks at none of these. A query that would take more gets the best of those, and
+  // the result is not `exact`. Empty: as many as it needs.
   std::optional<std::int64_t> budget = {};
   // Pivots looked at, of those an object keeps. Empty: all.
   std::optional<std::int64_t> pivots = {};
@@ -81,7 +84,9 @@ class MetricIndex {
  public:
   explicit MetricIndex(std::shared_ptr<const ObjectMetric> metric, PivotOptions options = {});
   // Of an index that was saved, whose metric has the same name. The file is mapped and must stay as
-  // it is. Takes milliseconds for any size: what is in it is checked as it is used.
+  // it is. Takes milliseconds for any size: what is in it is checked as it is used. Of a metric of
+  // yours three distances are computed, which must be those that were saved: another one of the
+  // same name is an error.
   static MetricIndex open(const std::string& path,
                           const std::shared_ptr<const ObjectMetric>& metric,
                           const OpenOptions& options = {});

@@ -128,25 +128,28 @@ using ObjectViewOf = decltype(ObjectBytes<T>::view(ObjectView()));
 
 // Called with two views: of std::string two std::string_view, of std::vector two std::span. It may
 // also have, as static members or not:
-//   name           for files
+//   name           for files, with all that the distance depends on, as "lp:3": without one a file
+//                  is opened under any other without, if that says the same of its first objects
 //   slack          as that of ObjectMetric, where 2^-40 is too little: 1e-5 of sums in float
 //   whole_numbers  true
 //   within(a, b, limit)      the distance, or if that is above the limit, any value above it
-//   signature(a), bound(signature, signature)   a std::array of bytes, and a lower bound by two
+//   signature(a), bound(signature, signature)   a std::array of bytes, and a lower bound by two:
+//                  one that is negative or NaN says nothing
 //   device_source  as that of ObjectMetric: the same for devices
 template <class Metric, class T>
 concept MetricOn = requires(const Metric& metric, ObjectViewOf<T> a, ObjectViewOf<T> b) {
   { metric(a, b) } -> std::convertible_to<double>;
 };
 
-// The signatures of a metric that has some.
+// The signatures of a metric that has some. A bound is lower by `slack`: rounding may have made the
+// distance so much smaller.
 template <class T, class Metric>
 class TypedSignatures final : public ObjectSignatures {
  public:
   using Signature =
       decltype(std::declval<const Metric&>().signature(std::declval<ObjectViewOf<T>>()));
 
-  explicit TypedSignatures(Metric metric) : metric_(std::move(metric)) {}
+  TypedSignatures(Metric metric, double slack) : metric_(std::move(metric)), sure_(1 - slack) {}
 
   std::int64_t bytes() const override { return sizeof(Signature); }
   void make(ObjectView object, std::byte* out) const override {
@@ -158,8 +161,8 @@ class TypedSignatures final : public ObjectSignatures {
                     double unit, Isa /*isa*/, std::uint8_t* levels) const override {
     const Signature from = read(query);
     for (std::int64_t i = 0; i < count; ++i) {
-      const double bound = metric_.bound(from, read(signatures + i * bytes())) / unit;
-      const auto level = static_cast<std::uint8_t>(bound < 255 ? bound : 255);
+      const double bound = metric_.bound(from, read(signatures + i * bytes())) * sure_ / unit;
+      const auto level = static_cast<std::uint8_t>(bound > 0 ? std::min(bound, 255.0) : 0);
       levels[i] = std::max(levels[i], level);
     }
   }
@@ -172,6 +175,7 @@ class TypedSignatures final : public ObjectSignatures {
   }
 
   Metric metric_;
+  double sure_;  // of a bound, the part that rounding leaves
 };
 
 template <class T, MetricOn<T> Metric>
@@ -234,7 +238,7 @@ class TypedMetric final : public ObjectMetric {
   std::shared_ptr<const ObjectSignatures> signatures(
       std::span<const std::byte> /*state*/) const override {
     if constexpr (requires(ObjectViewOf<T> a) { metric_.signature(a); }) {
-      return std::make_shared<TypedSignatures<T, Metric>>(metric_);
+      return std::make_shared<TypedSignatures<T, Metric>>(metric_, whole_numbers() ? 0 : slack());
     } else {
       return nullptr;
     }

@@ -67,23 +67,23 @@ struct HausdorffDistance {
 // The least work that turns one histogram into the other: mass times the way it goes. Masses are
 // not negative and have equal sums, up to rounding.
 struct EarthMoversDistance {
-  static constexpr std::string_view name = "earth movers";
   // Between each two bins, row by row: itself a metric, or the distance is none.
   explicit EarthMoversDistance(std::vector<double> ground_distances);
   double operator()(std::span<const double> a, std::span<const double> b) const;
 
   std::int64_t bins;
   std::vector<double> ground;
+  std::string name;  // "earth movers:6:c3a1...": the bins, and a hash of the ground distances
 };
 
 // The root of (x-y)' A (x-y). Of an A that is not positive definite it is no metric, and an error.
 struct QuadraticFormDistance {
-  static constexpr std::string_view name = "quadratic form";
   explicit QuadraticFormDistance(std::span<const double> matrix);  // row by row, symmetric
   double operator()(std::span<const double> a, std::span<const double> b) const;
 
   std::int64_t columns;
   std::vector<double> factor;  // the lower triangle L of A = L L'
+  std::string name;            // "quadratic form:3:5e0f...": the columns, and a hash of A
 };
 
 // Of weighted signatures, rows of a weight and a point: the same form over the points of both, with
@@ -96,7 +96,7 @@ struct SignatureQuadraticFormDistance {
   static constexpr double slack = 0x1p-20;
   std::int64_t columns;
   double alpha;
-  std::string name;  // "signature quadratic form:3"
+  std::string name;  // "signature quadratic form:3:0.5": the columns and alpha
 };
 
 // ---- by name ----

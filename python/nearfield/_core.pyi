@@ -189,7 +189,13 @@ class MetricIndex:
         self, queries: list[bytes], k: int, budget: int | None, pivots: int | None, run: Run
     ) -> FoundNeighbors: ...
     def within(
-        self, queries: list[bytes], radius: float, budget: int | None, pivots: int | None, run: Run
+        self,
+        queries: list[bytes],
+        radius: float,
+        ids_only: bool,
+        budget: int | None,
+        pivots: int | None,
+        run: Run,
     ) -> FoundRanges: ...
     def pairs(
         self, others: list[bytes] | None, radius: float | None, count: int | None, run: Run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,8 +54,10 @@ class CMetric:
     It is called from several threads at once, without Python's lock. Objects are bytes, str (as
     UTF-8) or arrays.
 
-    function: its address, or what numba.cfunc made; of cffi int(ffi.cast("uintptr_t", f)).
-    name: for files, which are opened under the metric of the same name only.
+    function: what numba.cfunc made, which an index keeps; or an address, whose code the caller must
+        keep for as long as the index: of cffi int(ffi.cast("uintptr_t", f)).
+    name: for files, which are opened under the metric of the same name only. Two functions without
+        one are told apart by the distances between the first objects of a file, if by anything.
     whole_numbers: whether all distances are.
     slack: the part of a distance by which rounding breaks the triangle inequality.
     alignment: objects begin at a multiple of so many bytes, and have one: 8 for float64.
@@ -151,23 +154,35 @@ class _Objects:
 class _BytesOf(_Objects):
     """Objects of a metric that reads bytes."""
 
-    def __init__(self, metric: _core.ObjectMetric, dtype: type[Any] | None = None) -> None:
+    def __init__(
+        self,
+        metric: _core.ObjectMetric,
+        dtype: type[Any] | None = None,
+        function: int | HasAddress | None = None,
+    ) -> None:
         self.metric = metric
         self.dtype = dtype  # of arrays; None: bytes or text
+        self.function = function  # the engine has its address: the code must stay
 
     def packed(self, objects: Sequence[Any]) -> list[bytes]:
         return [self._pack(one) for one in objects]
 
     def _pack(self, one: Any) -> bytes:
-        if isinstance(one, str):
-            return one.encode("utf-8", "surrogateescape")
         if isinstance(one, bytes):
             return one
         if self.dtype is not None:
-            return np.ascontiguousarray(one, dtype=self.dtype).tobytes()
+            return self._numbers(one, self.dtype).tobytes()
+        if isinstance(one, str):
+            return one.encode("utf-8", "surrogateescape")
         if isinstance(one, (np.ndarray, bytearray, memoryview)):
             return np.ascontiguousarray(one).tobytes()
         raise TypeError(f"an object must be a str, bytes or an array, got {one!r}")
+
+    @staticmethod
+    def _numbers(one: Any, dtype: type[Any]) -> NDArray[Any]:
+        if isinstance(one, str):
+            raise TypeError(f"an object of this metric must be numbers, got {one!r}")
+        return _members(one) if dtype is np.uint64 else np.ascontiguousarray(one, dtype=dtype)
 
     def unpacked(self, kept: bytes) -> Any:
         if self.dtype is None:
@@ -245,7 +260,7 @@ class MetricIndex:
     kept: how many of these an object keeps, its nearest and farthest; 0: all.
     bits: of a kept distance, 1 to 8.
     choice: how pivots are chosen, "random", "max_separation" or "incremental", with at most
-        choice_budget distances.
+        choice_budget distances: few of them make random ones (docs/metric.md).
     signatures: whether the metric's own lower bounds are used, where it has some.
     """
 
@@ -276,7 +291,14 @@ class MetricIndex:
             integer("choice_budget", choice_budget),
             flag("signatures", signatures),
         )
+        self._start()
         self.add(objects, ids)
+
+    def _start(self) -> None:
+        # What was removed under a callable, which the engine may ask about until it rebuilds: some
+        # are pivots. No object is removed between the look at it and the call that removes it.
+        self._removed: list[bytes] = []
+        self._removing = threading.Lock()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], metric: MetricLike = "edit") -> Self:
@@ -285,6 +307,7 @@ class MetricIndex:
         index = cls.__new__(cls)
         index._objects = _objects_of(metric, True, 0)
         index._core = _core.MetricIndex.open(file_name("path", path), index._objects.metric)
+        index._start()
         return index
 
     def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
@@ -304,8 +327,8 @@ class MetricIndex:
         progress: Progress = None,
     ) -> NDArray[np.int64]:
         """Adds objects, and returns their ids: the next numbers that were never used, or yours."""
-        packed = self._objects.packed(_listed("objects", objects))
         given = None if ids is None else _take_ids(ids, Copies(True))
+        packed = self._objects.packed(_listed("objects", objects))
         try:
             with running(Copies(True), threads=threads, timeout=timeout, progress=progress) as run:
                 first = self._core.add(packed, given, run)
@@ -316,12 +339,23 @@ class MetricIndex:
 
     def remove(self, ids: IdsLike) -> int:
         """Removes what is there under these ids. How many there were."""
-        return self._core.remove(_take_ids(ids, Copies(True)))
+        taken = _take_ids(ids, Copies(True))
+        if not isinstance(self._objects, _Numbered):
+            return self._core.remove(taken)
+        with self._removing:
+            there = [one for one in np.unique(taken).tolist() if self._core.contains(one)]
+            packed = [self._core.get(one) for one in there]
+            removed = self._core.remove(taken)
+            self._removed += packed
+        return removed
 
     def rebuild(self, *, threads: int = 0, timeout: float | None = None) -> None:
         """Frees what was removed, and chooses pivots anew."""
-        with running(Copies(True), threads=threads, timeout=timeout) as run:
-            self._core.rebuild(run)
+        with self._removing:
+            with running(Copies(True), threads=threads, timeout=timeout) as run:
+                self._core.rebuild(run)
+            self._objects.forget(self._removed)
+            self._removed = []
 
     def get(self, id: SupportsIndex) -> Any:
         """The object under an id, which must be there."""
@@ -364,8 +398,9 @@ class MetricIndex:
 
         `stats.pairs_verified` of the result is how many distances it took.
 
-        budget: distances that a query may take. One that would take more gets the best of these,
-            and the result says exact=False.
+        budget: distances that a query may take, those to pivots among them; where it is not more
+            than there are pivots, it looks at none of these. One that would take more gets the
+            best of these, and the result says exact=False.
         pivots: how many of those an object keeps to look at.
         device: where pivots and signatures are looked at, "opencl" or "opencl,cpu". Distances of
             what is left are computed there for "edit", "lp:1", "lp:2" and "lp:inf", else on the
@@ -393,6 +428,7 @@ class MetricIndex:
         queries: Iterable[Any],
         radius: float,
         *,
+        ids_only: bool = False,
         budget: int | None = None,
         pivots: int | None = None,
         threads: int = 0,
@@ -403,7 +439,11 @@ class MetricIndex:
         device: str | None = None,
         device_memory_limit: int | str | None = None,
     ) -> Ranges:
-        """All objects within a radius of each query, the radius included."""
+        """All objects within a radius of each query, the radius included.
+
+        ids_only: the result has ids only, those of a query rising, and no distances: objects that
+            pivots prove to be within the radius need none.
+        """
         copies = Copies(True, memory_limit)
         limits = _optional("budget", budget), _optional("pivots", pivots)
         with (
@@ -418,8 +458,8 @@ class MetricIndex:
                 device_memory_limit=device_memory_limit,
             ) as run,
         ):
-            bound = real("radius", radius)
-            return make_ranges(self._core.within(packed, bound, *limits, run))
+            bound, bare = real("radius", radius), flag("ids_only", ids_only)
+            return make_ranges(self._core.within(packed, bound, bare, *limits, run))
 
     def pairs(
         self,
@@ -503,11 +543,29 @@ def _objects_of(metric: MetricLike, batched: bool, slack: float) -> _Objects:
                 metric.whole_numbers,
                 metric.slack,
                 text("device_source", metric.device_source),
-            )
+            ),
+            function=metric.function,
         )
     if not callable(metric):
         raise TypeError(f"metric must be a name, a callable or a CMetric, got {metric!r}")
     return _Numbered(metric, batched, slack)
+
+
+def _members(one: Any) -> NDArray[np.uint64]:
+    """NumPy would cut off what is behind a point, and take a negative one for a large one."""
+    if isinstance(one, np.ndarray) and one.dtype.kind == "u":
+        return np.ascontiguousarray(one, dtype=np.uint64)
+    members = []
+    for member in one.reshape(-1).tolist() if isinstance(one, np.ndarray) else one:
+        whole = isinstance(member, (int, np.integer)) or (
+            isinstance(member, (float, np.floating)) and float(member).is_integer()
+        )
+        if not whole or not 0 <= int(member) < 1 << 64:
+            raise InvalidArgumentError(
+                f"a member of a set must be a whole number of 0 to 2^64 - 1, got {member!r}"
+            )
+        members.append(int(member))
+    return np.array(members, dtype=np.uint64)
 
 
 def _refuse_callable(metric: MetricLike, what: str) -> None:

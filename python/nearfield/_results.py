@@ -83,7 +83,8 @@ class Ranges:
     """All rows within a radius of each query. Unpacks as `distances, ids`, those of all queries.
 
     The arrays hold the results of all queries, one after the other: those of query i are
-    `offsets[i]` to `offsets[i + 1]`, and `result[i]` is its `(distances, ids)`.
+    `offsets[i]` to `offsets[i + 1]`, and `result[i]` is its `(distances, ids)`. Where ids only were
+    asked for, `distances` and `keys` are empty.
     """
 
     offsets: NDArray[int64]  # queries + 1

@@ -177,11 +177,11 @@ nb::tuple search_objects(const KeptMetricIndex& kept, const nb::list& given, std
 }
 
 nb::tuple objects_within(const KeptMetricIndex& kept, const nb::list& given, double radius,
-                         std::optional<std::int64_t> budget, std::optional<std::int64_t> pivots,
-                         const Run& run) {
+                         bool ids_only, std::optional<std::int64_t> budget,
+                         std::optional<std::int64_t> pivots, const Run& run) {
   const GivenObjects queries(given);
   return to_python(run_on(kept, run, [&](const MetricIndex& index, const Context& context) {
-    return index.within(queries.views(), {radius, false, budget, pivots}, context);
+    return index.within(queries.views(), {radius, ids_only, budget, pivots}, context);
   }));
 }
 
@@ -316,7 +316,7 @@ void bind_metric_index(nb::module_& module) {
            })
       .def("search", search_objects, nb::arg("queries"), nb::arg("k"), nb::arg("budget").none(),
            nb::arg("pivots").none(), nb::arg("run"))
-      .def("within", objects_within, nb::arg("queries"), nb::arg("radius"),
+      .def("within", objects_within, nb::arg("queries"), nb::arg("radius"), nb::arg("ids_only"),
            nb::arg("budget").none(), nb::arg("pivots").none(), nb::arg("run"))
       .def("pairs", pairs_of_objects, nb::arg("others").none(), nb::arg("radius").none(),
            nb::arg("count").none(), nb::arg("run"))

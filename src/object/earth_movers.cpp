@@ -8,12 +8,17 @@
 
 #include "core/fail.hpp"
 #include "core/infinity.hpp"
+#include "object/hash_of_numbers.hpp"
 
 namespace nearfield {
 namespace {
 
-// Of all mass: what is smaller is rounding.
+// Of all mass: sums may differ by so much, since who divides by a sum rounds.
 constexpr double kMassRounding = 1e-9;
+
+// Of all mass: what is left in a bin and smaller is rounding of the flows. Not more than that: mass
+// that stays where it is costs nothing, which the triangle inequality does not forgive.
+constexpr double kFlowRounding = 1e-15;
 
 // From bins with too much to bins with too little. Moving within a bin costs nothing, and under a
 // metric nothing is gained by moving more than the difference.
@@ -142,7 +147,8 @@ class Transport {
 
 EarthMoversDistance::EarthMoversDistance(std::vector<double> ground_distances)
     : bins(std::llround(std::sqrt(static_cast<double>(ground_distances.size())))),
-      ground(std::move(ground_distances)) {
+      ground(std::move(ground_distances)),
+      name(fmt::format("earth movers:{}:{}", bins, hash_of_numbers(ground))) {
   if (bins * bins != std::ssize(ground)) {
     fail(ErrorCode::invalid_argument, "{} ground distances are not those between each two bins",
          ground.size());
@@ -177,7 +183,7 @@ double EarthMoversDistance::operator()(std::span<const double> a, std::span<cons
   }
   std::vector<double> surplus(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) surplus[i] = a[i] - b[i];
-  return Transport(surplus, ground, kMassRounding * mass / static_cast<double>(bins + 1))
+  return Transport(surplus, ground, kFlowRounding * mass / static_cast<double>(bins + 1))
       .least_work();
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/fail.hpp"
 #include "core/infinity.hpp"
+#include "object/hash_of_numbers.hpp"
 
 namespace nearfield {
 namespace {
@@ -26,10 +27,23 @@ double square_between(const double* a, const double* b, std::int64_t columns) {
   return sum;
 }
 
-double length_of(std::span<const double> a) {
-  double sum = 0;
-  for (const double value : a) sum += value * value;
-  return std::sqrt(sum);
+// What a vector is multiplied by, so that no square overflows or vanishes, and its length then. Of
+// usual numbers the factor is 1; a power of two rounds nothing.
+struct ScaledLength {
+  double factor;
+  double length;
+};
+
+ScaledLength length_of(std::span<const double> a) {
+  const auto squares = [&](double factor) {
+    double sum = 0;
+    for (const double value : a) sum += (value * factor) * (value * factor);
+    return sum;
+  };
+  const double usual = squares(1);
+  if (usual > 0x1p1000) return {0x1p-600, std::sqrt(squares(0x1p-600))};
+  if (usual < 0x1p-900) return {0x1p600, std::sqrt(squares(0x1p600))};
+  return {1, std::sqrt(usual)};
 }
 
 // How far at most a point of one is from the nearest of the other, squared.
@@ -70,14 +84,14 @@ double JaccardDistance::operator()(std::span<const std::uint64_t> a,
 // By the half angle, which keeps its digits where a cosine is near 1.
 double AngularDistance::operator()(std::span<const double> a, std::span<const double> b) const {
   check_sizes(name, a, b);
-  const double length_a = length_of(a);
-  const double length_b = length_of(b);
+  const auto [factor_a, length_a] = length_of(a);
+  const auto [factor_b, length_b] = length_of(b);
   if (length_a == 0 || length_b == 0) return length_a == length_b ? 0 : std::numbers::pi / 2;
   double difference = 0;
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const double x = a[i] / length_a;
-    const double y = b[i] / length_b;
+    const double x = a[i] * factor_a / length_a;
+    const double y = b[i] * factor_b / length_b;
     difference += (x - y) * (x - y);
     sum += (x + y) * (x + y);
   }
@@ -93,9 +107,12 @@ LpDistance::LpDistance(double exponent) : p(exponent), name(fmt::format("lp:{}",
 
 double LpDistance::operator()(std::span<const double> a, std::span<const double> b) const {
   check_sizes(name, a, b);
-  // Of the largest, so that no power overflows.
+  // Of the largest, so that no power overflows. NaN, if there is one, and it stays.
   double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::abs(a[i] - b[i]);
+    if (largest < difference || std::isnan(difference)) largest = difference;
+  }
   if (largest == 0 || std::isinf(p)) return largest;
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -124,7 +141,8 @@ double HausdorffDistance::operator()(std::span<const double> a, std::span<const 
 
 QuadraticFormDistance::QuadraticFormDistance(std::span<const double> matrix)
     : columns(std::llround(std::sqrt(static_cast<double>(matrix.size())))),
-      factor(matrix.begin(), matrix.end()) {
+      factor(matrix.begin(), matrix.end()),
+      name(fmt::format("quadratic form:{}:{}", columns, hash_of_numbers(matrix))) {
   if (matrix.empty() || columns * columns != std::ssize(matrix)) {
     fail(ErrorCode::invalid_argument, "a matrix of {} numbers is not square", matrix.size());
   }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "core/fail.hpp"
@@ -30,6 +31,16 @@ double parameter(std::string_view name, std::string_view text) {
   return value;
 }
 
+// Of a point. Whether they are too few, the metric says.
+std::int64_t whole_columns(double columns) {
+  constexpr double kMost = 1e9;
+  if (!(std::abs(columns) <= kMost) || std::trunc(columns) != columns) {  // it refuses NaN
+    fail(ErrorCode::invalid_argument,
+         "the columns of a point are a whole number of at most {}, got {}", kMost, columns);
+  }
+  return static_cast<std::int64_t>(columns);
+}
+
 struct NamedMetric {
   ObjectMetricInfo info;
   SharedMetric (*make)(double parameter);
@@ -50,10 +61,9 @@ constexpr std::array kNamed = {
                 [](double) { return typed<Numbers>(AngularDistance()); }},
     NamedMetric{{"lp:P", "the P-th root of the sum of |x-y|^P", ObjectInput::numbers},
                 [](double p) { return typed<Numbers>(LpDistance(p)); }},
-    NamedMetric{{"hausdorff:D", "of sets of points of D numbers each", ObjectInput::numbers},
-                [](double columns) {
-                  return typed<Numbers>(HausdorffDistance(static_cast<std::int64_t>(columns)));
-                }},
+    NamedMetric{
+        {"hausdorff:D", "of sets of points of D numbers each", ObjectInput::numbers},
+        [](double columns) { return typed<Numbers>(HausdorffDistance(whole_columns(columns))); }},
 };
 
 }  // namespace

@@ -147,6 +147,10 @@ class Strings(unittest.TestCase):
                     for ids, right in zip(np.split(found[1], found[0][1:-1]),
                                           np.split(wanted[1], wanted[0][1:-1]), strict=True):
                         self.assertEqual(sorted(ids.tolist()), right.tolist())
+                    said = way.plan(found)
+                    self.assertEqual(said["pairs"], 7 * ROWS)
+                    self.assertGreaterEqual(said["pairs_verified"], len(found[1]))
+                    self.assertLessEqual(said["pairs_verified"], said["pairs"])
 
 
 if __name__ == "__main__":

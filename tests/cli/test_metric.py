@@ -63,6 +63,15 @@ class Metric(CommandLine):
         want = self.lines([one for one in self.ranked(word) if one[0] <= 2] for word in self.TYPED)
         self.assertEqual(self.read(self.path("found.csv").read_text()), want)
 
+    def test_ids_only(self):
+        said = self.run_well("metric", "search", "words.txt", "--queries", "typed.txt", "--radius",
+                             2, "--ids-only", "--pivots", 6)
+        header, *lines = csv.reader(io.StringIO(said.stdout))
+        self.assertEqual(header, ["query", "id", "key"])
+        self.assertEqual(lines, [
+            [str(query), str(i), self.WORDS[i]] for query, word in enumerate(self.TYPED)
+            for i in sorted(i for distance, i in self.ranked(word) if distance <= 2)])
+
     def test_queries_from_standard_input(self):
         done = subprocess.run([NEARFIELD, "metric", "search", "words.txt", "-k", "2", "--quiet"],
                               cwd=self.folder, input="ab\n", text=True, capture_output=True,
@@ -99,6 +108,7 @@ class Metric(CommandLine):
         search = ["metric", "search", "words.txt", "--queries", "typed.txt"]
         self.run_badly(*search, "--metric", "edits", code=2, says=["'edits'", "damerau"])
         self.run_badly(*search, "-k", 1, "--radius", 1, code=2, says=["-k", "--radius"])
+        self.run_badly(*search, "--ids-only", code=2, says=["--ids-only", "--radius"])
         self.run_badly(*search, "--pivots", 257, code=2, says=["'257'", "256"])
         self.run_badly(*search, "--output", "found.npy", code=2, says=[".csv"])
         self.run_badly("metric", "pairs", "words.txt", code=2, says=["--radius", "--count"])

@@ -1,5 +1,6 @@
 // Indexes of objects: what is exact, what is not, and what is refused.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -111,6 +112,53 @@ TEST(MetricQuick, PivotsLeaveDistancesOut) {
   EXPECT_EQ(all.keys, found.keys);
 }
 
+// Its bound is not cut off at 0, and of some objects it is NaN.
+struct UnclampedLine : Line {
+  std::array<std::int8_t, 1> signature(double a) const {
+    return {static_cast<std::int8_t>(std::floor(a))};
+  }
+  double bound(const std::array<std::int8_t, 1>& a, const std::array<std::int8_t, 1>& b) const {
+    return b[0] % 10 == 3 ? NAN : std::abs(static_cast<double>(a[0] - b[0])) - 1;
+  }
+};
+
+TEST(MetricQuick, ABoundThatSaysNothingDropsNothing) {
+  const std::vector<double> places = some_places(500);
+  PivotIndex<double, UnclampedLine> index({}, {.pool = 0});
+  PivotIndex<double, Line> scan({}, {.pool = 0});
+  index.add(places);
+  scan.add(places);
+  ASSERT_TRUE(index.index().stats().signatures);
+  const Ranges got = index.within(places, {.radius = 3});
+  const Ranges want = scan.within(places, {.radius = 3});
+  EXPECT_EQ(got.offsets, want.offsets);
+  EXPECT_EQ(got.ids, want.ids);
+  EXPECT_LT(got.stats.pairs_verified, want.stats.pairs_verified / 2);
+}
+
+// Distances are smaller by rounding than they should be. The signature is all of the object, so
+// that the bound has no such error.
+struct RoundedLine {
+  static constexpr double slack = 1e-2;
+  double operator()(double a, double b) const { return std::abs(a - b) * (1 - slack / 2); }
+  std::array<double, 1> signature(double a) const { return {a}; }
+  double bound(const std::array<double, 1>& a, const std::array<double, 1>& b) const {
+    return std::abs(a[0] - b[0]);
+  }
+};
+
+TEST(MetricQuick, BoundsOfSignaturesAllowForSlack) {
+  const std::vector<double> places = some_places(500);
+  PivotIndex<double, RoundedLine> index({}, {.pool = 0});
+  index.add(places);
+  const std::vector<double> query{50};
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Ranges found = index.within(query, {.radius = RoundedLine()(query[0], places[i])});
+    const auto id = static_cast<std::int64_t>(i);
+    ASSERT_TRUE(std::find(found.ids.begin(), found.ids.end(), id) != found.ids.end()) << id;
+  }
+}
+
 // What is surely near needs no distance either, where nobody asks how near.
 TEST(MetricQuick, IdsAloneTakeFewerDistances) {
   for (const PivotOptions& options :
@@ -139,11 +187,17 @@ TEST(MetricQuick, ABudgetIsKeptAndSaid) {
   const Neighbors exact = index.search(queries, {.k = 5});
   for (const std::int64_t budget : {0, 4, 10, 20, 10'000}) {
     const Neighbors found = index.search(queries, {.k = 5, .budget = budget});
-    EXPECT_LE(found.stats.pairs_verified, 7 * std::max<std::int64_t>(budget, 4));
+    EXPECT_LE(found.stats.pairs_verified, 7 * budget);
     EXPECT_TRUE(!found.exact || found.ids == exact.ids) << budget;
   }
   EXPECT_FALSE(index.search(queries, {.k = 5, .budget = 6}).exact);
   EXPECT_TRUE(index.search(queries, {.k = 5, .budget = 10'000}).exact);
+  // What would do for no more than the pivots is spent on objects; and so is all where none is
+  // looked at.
+  EXPECT_EQ(index.search(queries, {.k = 3, .budget = 4}).counts, std::vector<std::int64_t>(7, 3));
+  const Neighbors bare = index.search(queries, {.k = 5, .budget = 1'000, .pivots = 0});
+  EXPECT_TRUE(bare.exact);
+  EXPECT_EQ(bare.stats.pairs_verified, 7 * 1'000);
 }
 
 TEST(MetricQuick, OfNothing) {
@@ -263,6 +317,36 @@ TEST(MetricQuick, DamagedFilesAreRefusedOrHarmless) {
   verify_metric_index(path, object_metric("edit"));
   test::expect_error([&] { MetricIndex::open(path, object_metric("damerau")); },
                      ErrorCode::invalid_argument, {"'edit'", "'damerau'"});
+}
+
+// Of no name of their own.
+TEST(MetricQuick, MetricsOfOneNameAreToldApart) {
+  const test::TempFolder folder;
+  const std::string path = folder.path("places");
+  const auto scaled = [](double by) {
+    return [by](double a, double b) { return by * std::abs(a - b); };
+  };
+  using Index = PivotIndex<double, decltype(scaled(1))>;
+  Index index(scaled(1), {.pool = 4});
+  index.add(some_places(50));
+  index.index().remove(std::vector<std::int64_t>{0, 2});  // others are the first of the file
+  index.save(path);
+  EXPECT_EQ(Index::open(path, scaled(1)).index().size(), 48);
+  EXPECT_EQ(Index::open(path, scaled(1 + 1e-9)).index().size(), 48);  // another compiler's rounding
+  test::expect_error([&] { Index::open(path, scaled(2)); }, ErrorCode::invalid_argument,
+                     {"another metric", "'of the caller'"});
+  test::expect_error([&] { Index::open(path, scaled(NAN)); }, ErrorCode::invalid_argument,
+                     {"another metric"});
+
+  const std::vector<double> plain{2, 0.5, 0.5, 3};
+  const std::vector<double> other{2, 0.5, 0.5, 4};
+  using Forms = PivotIndex<std::vector<double>, QuadraticFormDistance>;
+  Forms forms{QuadraticFormDistance(plain)};
+  forms.add(std::vector<std::vector<double>>{{1, 2}, {3, 4}});
+  forms.save(path);
+  EXPECT_EQ(Forms::open(path, QuadraticFormDistance(plain)).index().size(), 2);
+  test::expect_error([&] { Forms::open(path, QuadraticFormDistance(other)); },
+                     ErrorCode::invalid_argument, {"quadratic form:2:", "not"});
 }
 
 }  // namespace

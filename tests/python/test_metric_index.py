@@ -96,6 +96,35 @@ def test_an_index_that_nobody_has_is_gone() -> None:
     assert gone() is None
 
 
+def test_removed_objects_are_let_go_by_rebuild() -> None:
+    class Thing:
+        def __init__(self, at: float) -> None:
+            self.at = at
+
+    def metric(a: Thing, others: list[Thing]) -> list[float]:
+        return [abs(a.at - b.at) for b in others]
+
+    things = [Thing(at) for at in range(40)]
+    left = [weakref.ref(thing) for thing in things]
+    index = nf.MetricIndex(things, metric, pivots=8)
+    refused = Thing(7)
+    gone = weakref.ref(refused)
+    no_ids: Any = ["a"]
+    with pytest.raises(TypeError, match="ids must be"):
+        index.add([refused], no_ids)
+    del things, refused
+    gc.collect()
+    assert gone() is None
+    assert index.remove([*range(0, 40, 2), 2, 99]) == 20
+    assert index.search([Thing(6)], k=2).ids.tolist() == [[5, 7]]  # removed ones may be pivots
+    index.rebuild()
+    gc.collect()
+    assert [thing() is None for thing in left] == [True, False] * 20
+    assert index.search([Thing(6)], k=2).ids.tolist() == [[5, 7]]
+    index.add([Thing(6)], [6])
+    assert index.search([Thing(6)], k=1).ids.tolist() == [[6]]
+
+
 def test_what_a_callable_raises_is_raised() -> None:
     def broken(a: object, others: list[object]) -> list[float]:
         raise ZeroDivisionError("of the metric")
@@ -131,7 +160,7 @@ def test_time_is_that_of_the_distances() -> None:
     assert taken < 1.2 * cost * found.stats.pairs_verified
 
 
-def test_c_functions() -> None:
+def test_c_functions(tmp_path: Path) -> None:
     def lengths(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
         return float(abs(a_bytes - b_bytes))
 
@@ -155,6 +184,31 @@ def test_c_functions() -> None:
 
     assert nf.CMetric(Compiled()).address == address
 
+    # What has the code is there for as long as the index is.
+    function = Compiled()
+    kept = weakref.ref(function)
+    index = nf.MetricIndex([b"", b"a"], nf.CMetric(function))
+    del function
+    gc.collect()
+    assert kept() is not None
+    assert index.search([b"xx"], k=1).ids.tolist() == [[1]]
+    del index
+    gc.collect()
+    assert kept() is None
+
+    # Of two without a name, by what they say of the first objects.
+    nf.MetricIndex([b"", b"a", b"bbb"], nf.CMetric(address)).save(tmp_path / "lengths")
+    assert len(nf.MetricIndex.open(tmp_path / "lengths", nf.CMetric(address))) == 3
+
+    def squares(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
+        return float((a_bytes - b_bytes) ** 2)
+
+    another = signature(squares)
+    other_address = ctypes.cast(another, ctypes.c_void_p).value
+    assert other_address is not None
+    with pytest.raises(nf.InvalidArgumentError, match="another metric of the name 'a C function'"):
+        nf.MetricIndex.open(tmp_path / "lengths", nf.CMetric(other_address))
+
 
 def test_numbers_and_sets() -> None:
     rng = np.random.default_rng(3)
@@ -167,6 +221,21 @@ def test_numbers_and_sets() -> None:
     found = sets.search([[2, 3, 4]], k=3)
     assert found.ids.tolist() == [[1, 0, 2]]
     assert found.keys[0].tolist() == [1 / 3, 0.5, 1.0]
+    large = [[1, 2**64 - 1], np.array([1.0, 2.0]), np.array([1, 2], np.uint8), []]
+    kept = nf.MetricIndex(large, "jaccard")
+    assert [kept.get(i).tolist() for i in range(4)] == [[1, 2**64 - 1], [1, 2], [1, 2], []]
+
+
+@pytest.mark.parametrize("member", [1.5, -1, 2**64, float("nan"), float("inf"), "1"])
+def test_members_are_whole_numbers(member: Any) -> None:
+    with pytest.raises(nf.InvalidArgumentError, match="whole number"):
+        nf.MetricIndex([[0, member]], "jaccard")
+
+
+@pytest.mark.parametrize("metric", ["lp:2", "angular", "jaccard"])
+def test_texts_are_no_numbers(metric: str) -> None:
+    with pytest.raises(TypeError, match="must be numbers, got '12345678'"):
+        nf.MetricIndex(["12345678"], metric)
 
 
 def test_pairs() -> None:
@@ -184,11 +253,25 @@ def test_pairs() -> None:
     assert list(zip(closest.keys, closest.first, closest.second, strict=True)) == want[:7]
 
 
+def test_ids_only() -> None:
+    places = np.random.default_rng(9).uniform(size=(500, 1))
+    index = nf.MetricIndex(places, "lp:1", pivots=4)
+    whole = index.within(places[:5], 0.2)
+    bare = index.within(places[:5], 0.2, ids_only=True)
+    assert len(bare.distances) == len(bare.keys) == 0
+    assert bare.stats.pairs_verified < whole.stats.pairs_verified
+    for query in range(5):
+        np.testing.assert_array_equal(bare[query][1], np.sort(whole[query][1]))
+
+
 def test_a_budget() -> None:
     index = nf.MetricIndex(_words(300, 6), "edit", pivots=4)
     found = index.search(["abcab"], k=3, budget=9)
     assert not found.exact
     assert found.stats.pairs_verified <= 9
+    found = index.search(["abcab"], k=3, budget=4)  # no more than there are pivots
+    assert found.counts.tolist() == [3]
+    assert found.stats.pairs_verified <= 4
     assert index.search(["abcab"], k=3, budget=400).exact
 
 

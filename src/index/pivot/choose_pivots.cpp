@@ -12,7 +12,8 @@
 namespace nearfield {
 namespace {
 
-// Whatever the choice, so many distances say how large distances are.
+// Whatever the choice, so many distances say how large distances are, if the budget has as many
+// left.
 constexpr std::int64_t kScaleSample = 256;
 
 // Of pairs by which incremental choice judges a candidate, and of candidates for each pivot. With
@@ -50,30 +51,37 @@ class Choosing {
   }
 
   // Of a sample as large as the budget allows, each time the object whose nearest pivot is the
-  // farthest.
+  // farthest. Where it allows none larger than the pool, all of the sample are chosen, and as far
+  // as it reaches in that order.
   std::vector<std::int64_t> max_separation(std::span<const std::int64_t> rows, Random& numbers) {
     const std::vector<std::int64_t> sample =
         some_of(rows, std::max(budget_ / pool_, pool_), numbers);
+    constexpr double kChosen = -1;  // nearer than any distance: never again
     std::vector<double> nearest(sample.size(), kInfinity);
     std::vector<std::int64_t> chosen;
     std::size_t next = 0;  // the first is any
     while (std::ssize(chosen) < std::min(pool_, std::ssize(sample))) {
       chosen.push_back(sample[next]);
-      nearest[next] = -1;  // never again
+      nearest[next] = kChosen;
+      if (computed_ + std::ssize(sample) > budget_) break;
       const std::vector<double> away = distances(sample[next], sample);
       for (std::size_t i = 0; i < sample.size(); ++i) nearest[i] = std::min(nearest[i], away[i]);
       next = static_cast<std::size_t>(std::max_element(nearest.begin(), nearest.end()) -
                                       nearest.begin());
     }
+    for (std::size_t i = 0; i < sample.size() && std::ssize(chosen) < pool_; ++i) {
+      if (nearest[i] != kChosen) chosen.push_back(sample[i]);
+    }
     return chosen;
   }
 
-  // Each time the candidate that raises the sum of the bounds between some pairs most.
+  // Each time the candidate that raises the sum of the bounds between some pairs most. Random where
+  // the budget allows no two candidates.
   std::vector<std::int64_t> incremental(std::span<const std::int64_t> rows, Random& numbers) {
     const std::int64_t judged =
         std::clamp<std::int64_t>(budget_ / (2 * pool_ * kFewCandidates), 1, kMostJudged);
-    const std::int64_t candidates =
-        std::clamp<std::int64_t>(budget_ / (2 * pool_ * judged), 1, kMostCandidates);
+    const std::int64_t candidates = std::min(budget_ / (2 * pool_ * judged), kMostCandidates);
+    if (candidates < 2) return random(rows, numbers);
     const std::vector<std::int64_t> pairs = some_of_any(rows, 2 * judged, numbers);
     std::vector<double> bounds(static_cast<std::size_t>(judged), 0);
     std::vector<std::int64_t> left = some_of(rows, pool_ * candidates, numbers);
@@ -174,10 +182,14 @@ ChosenPivots choose_pivots(const ObjectMetric& metric, const ObjectList& objects
   const std::vector<std::int64_t> sample = some_of(rows, kScaleSample, numbers);
   const std::vector<std::int64_t> from =
       result.rows.empty() ? std::vector{sample.front()} : result.rows;
-  const std::int64_t each = std::max<std::int64_t>(kScaleSample / std::ssize(from), 1);
+  std::int64_t left = std::min(kScaleSample, options.choice_budget - choosing.computed());
+  const std::int64_t each =
+      std::min(std::max<std::int64_t>(left / std::ssize(from), 1), std::ssize(sample));
   for (const std::int64_t row : from) {
-    choosing.distances(
-        row, std::span(sample).first(static_cast<std::size_t>(std::min(each, std::ssize(sample)))));
+    const std::int64_t count = std::min(each, left);
+    if (count == 0) break;
+    choosing.distances(row, std::span(sample).first(static_cast<std::size_t>(count)));
+    left -= count;
   }
   result.largest = choosing.largest();
   result.distances = choosing.computed();

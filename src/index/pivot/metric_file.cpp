@@ -1,15 +1,21 @@
 // The file of a MetricIndex: a safetensors file, as those of other indexes (docs/metric.md).
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <nearfield/object_metrics.hpp>
+
 #include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "core/float_environment.hpp"
+#include "core/infinity.hpp"
 #include "index/id_table.hpp"
 #include "index/pivot/metric_state.hpp"
 #include "io/tensor_file.hpp"
@@ -25,6 +31,7 @@ constexpr std::int64_t kVersion = 1;
 constexpr const char* kFormat = "format";
 constexpr const char* kFormatVersion = "format_version";
 constexpr const char* kMetric = "metric";
+constexpr const char* kDistances = "metric.distances";  // first_distances, if there are any
 constexpr const char* kNextId = "next_id";
 constexpr const char* kChosenFrom = "pivots.chosen_from";
 constexpr const char* kPool = "pivots.pool";  // of the options: "" for the usual
@@ -47,6 +54,48 @@ constexpr const char* kPivotBytes = "pivots.bytes";
 constexpr const char* kTable = "pivots.table";
 constexpr const char* kSignatureState = "signatures.state";
 constexpr const char* kSignatures = "signatures";
+
+constexpr std::size_t kSampledObjects = 4;
+
+bool is_of_library(std::string_view metric) {
+  const auto word = [](std::string_view name) { return name.substr(0, name.find(':')); };
+  const auto& known = object_metrics();
+  return std::any_of(known.begin(), known.end(),
+                     [&](const ObjectMetricInfo& info) { return word(info.name) == word(metric); });
+}
+
+// From the first object to those behind it. Two metrics may have one name, above all where nobody
+// gave them any: what they say of these tells them apart. None of the library's, whose names say
+// all; of large objects, of which a distance may take long; or where one is no distance.
+std::vector<double> first_distances(const ObjectMetric& metric, const ObjectList& objects,
+                                    std::span<const std::int64_t> rows) {
+  constexpr std::size_t kMostBytes = 1 << 14;
+  if (is_of_library(metric.name())) return {};
+  std::vector<ObjectView> views;
+  for (const std::int64_t row : rows.first(std::min(kSampledObjects, rows.size()))) {
+    views.push_back(objects.view(row));
+    if (views.back().size() > kMostBytes) return {};
+  }
+  if (views.size() < 2) return {};
+  std::vector<double> distances(views.size() - 1);
+  const DefaultFloats floats;
+  metric.distances(views.front(), std::span(views).subspan(1), kInfinity, default_isa(), distances);
+  if (!std::all_of(distances.begin(), distances.end(), [](double d) { return std::isfinite(d); })) {
+    return {};
+  }
+  return distances;
+}
+
+// Whether they are of one metric. Other machines and compilers may round otherwise, and a
+// difference of sums keeps few digits of small distances: not the bits are compared.
+bool same_distances(std::span<const double> a, std::span<const double> b, double slack) {
+  constexpr double kRounding = 1e-6;
+  double largest = 0;
+  for (const double distance : a) largest = std::max(largest, std::abs(distance));
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](double x, double y) {
+    return std::abs(x - y) <= std::max(kRounding, slack) * largest;
+  });
+}
 
 // The bytes of a list, and where each object begins.
 struct ListToWrite {
@@ -86,24 +135,30 @@ TensorToWrite blocks_to_write(const char* name, const RowBlocks& blocks) {
           }};
 }
 
-std::map<std::string, std::string> metadata_of(const MetricState& state) {
+// rows: those that are written.
+std::map<std::string, std::string> metadata_of(const MetricState& state,
+                                               std::span<const std::int64_t> rows) {
   const PivotOptions& options = state.options;
   const PivotScale& scale = state.filter.scale();
   const auto& table = state.filter.table();
-  return {{kFormat, std::string(kName)},
-          {kFormatVersion, fmt::format("{}", kVersion)},
-          {kMetric, state.metric->name()},
-          {kNextId, fmt::format("{}", state.ids.next())},
-          {kChosenFrom, fmt::format("{}", state.chosen_from)},
-          {kPool, options.pool ? fmt::format("{}", *options.pool) : ""},
-          {kKept, fmt::format("{}", options.kept)},
-          {kBits, fmt::format("{}", options.bits)},
-          {kChoice, fmt::format("{}", static_cast<int>(options.choice))},
-          {kChoiceBudget, fmt::format("{}", options.choice_budget)},
-          {kUseSignatures, options.signatures ? "1" : "0"},
-          {kUnit, fmt::format("{}", scale.unit)},
-          {kWhole, scale.whole ? "1" : "0"},
-          {kSlots, fmt::format("{}", table ? table->kept() : 0)}};
+  std::map<std::string, std::string> metadata = {
+      {kFormat, std::string(kName)},
+      {kFormatVersion, fmt::format("{}", kVersion)},
+      {kMetric, state.metric->name()},
+      {kNextId, fmt::format("{}", state.ids.next())},
+      {kChosenFrom, fmt::format("{}", state.chosen_from)},
+      {kPool, options.pool ? fmt::format("{}", *options.pool) : ""},
+      {kKept, fmt::format("{}", options.kept)},
+      {kBits, fmt::format("{}", options.bits)},
+      {kChoice, fmt::format("{}", static_cast<int>(options.choice))},
+      {kChoiceBudget, fmt::format("{}", options.choice_budget)},
+      {kUseSignatures, options.signatures ? "1" : "0"},
+      {kUnit, fmt::format("{}", scale.unit)},
+      {kWhole, scale.whole ? "1" : "0"},
+      {kSlots, fmt::format("{}", table ? table->kept() : 0)}};
+  const std::vector<double> sampled = first_distances(*state.metric, state.objects, rows);
+  if (!sampled.empty()) metadata[kDistances] = fmt::format("{}", fmt::join(sampled, " "));
+  return metadata;
 }
 
 // Reads a file and trusts nothing in it: sizes are checked here, what is in the tensors as it is
@@ -140,6 +195,7 @@ class MetricFile {
     constexpr std::int64_t kMost = std::int64_t{1} << 62;
     state.file = file_;
     state.objects = ObjectList(*metric, stored(kObjectOffsets, kObjectBytes));
+    check_distances(*metric, state.objects);
     const std::int64_t rows = state.objects.size();
     const auto ids = values<std::int64_t>(kIds, TensorType::i64, rows);
     const auto table = values<std::uint32_t>(kIdTable, TensorType::u32, id_table_size(rows));
@@ -158,9 +214,31 @@ class MetricFile {
          fmt::format(what, std::forward<Args>(args)...));
   }
 
+  void check_distances(const ObjectMetric& metric, const ObjectList& objects) const {
+    const auto& metadata = file_->header().metadata;
+    const auto text = metadata.find(kDistances);
+    if (text == metadata.end()) return;
+    std::vector<double> in_file;
+    std::istringstream words(text->second);
+    for (std::string word; words >> word;) in_file.push_back(parsed<double>(kDistances, word));
+    std::vector<std::int64_t> rows(
+        std::min(kSampledObjects, static_cast<std::size_t>(objects.size())));
+    std::iota(rows.begin(), rows.end(), 0);
+    const std::vector<double> said = first_distances(metric, objects, rows);
+    if (same_distances(in_file, said, metric.slack())) return;
+    fail(ErrorCode::invalid_argument,
+         "{}: is an index under another metric of the name '{}': from its first object to the next "
+         "it says [{}], and this one [{}]; open it under the one it was made with",
+         file_->path(), metric.name(), fmt::join(in_file, ", "), fmt::join(said, ", "));
+  }
+
   template <class Number>
   Number parsed(const char* name) const {
-    const std::string& text = file_->metadata(name);
+    return parsed<Number>(name, file_->metadata(name));
+  }
+
+  template <class Number>
+  Number parsed(const char* name, const std::string& text) const {
     Number value{};
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -316,7 +394,7 @@ void write_metric_file(const MetricState& state, const std::string& path, const 
   }
   Monitor monitor(context, bytes_of_all(tensors));
   OutputFile out(path, context.cancel);
-  write_tensors(out, std::move(tensors), metadata_of(state), monitor);
+  write_tensors(out, std::move(tensors), metadata_of(state, rows), monitor);
   out.commit();
   monitor.finish();
 }

@@ -67,7 +67,14 @@ class MetricSearch {
     if (*budget < 0) {
       fail(ErrorCode::invalid_argument, "a budget is 0 distances or more, got {}", *budget);
     }
-    grid_.budget = std::max<std::int64_t>(*budget - state_.filter.pivots(), 0);
+    grid_.budget = *budget;
+    if (slots_ == 0) return;
+    // Pivots that leave nothing for objects would find none.
+    if (*budget <= state_.filter.pivots()) {
+      slots_ = 0;
+    } else {
+      *grid_.budget -= state_.filter.pivots();
+    }
   }
   // Of the nearest, so many.
   void set_k(std::int64_t k) { first_rows_ = std::max(k, grid_.most_block); }

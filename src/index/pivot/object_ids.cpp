@@ -63,12 +63,27 @@ void ObjectIds::check_new(std::span<const std::int64_t> ids) const {
   }
 }
 
-// Later rows come in place of earlier ones of the same id, which are gone.
-void ObjectIds::make_table(std::int64_t rows) {
-  own_table_.assign(static_cast<std::size_t>(id_table_size(rows)), 0);
+// Of the rows that are there, with room for so many. Later rows come in place of earlier ones of
+// the same id, which are gone.
+std::vector<std::uint32_t> ObjectIds::table_for(std::int64_t rows) const {
+  std::vector<std::uint32_t> table(static_cast<std::size_t>(id_table_size(rows)));
   for (std::int64_t row = 0; row < std::ssize(own_ids_); ++row) {
-    own_table_[id_slot(own_table_, own_ids_, own_ids_[static_cast<std::size_t>(row)])] =
+    table[id_slot(table, own_ids_, own_ids_[static_cast<std::size_t>(row)])] =
         static_cast<std::uint32_t>(row + 1);
+  }
+  return table;
+}
+
+// Room for so many rows, of which there are more afterwards. Each step that may fail leaves what
+// was there.
+void ObjectIds::make_room_for(std::int64_t rows) {
+  if (own_ids_.empty()) own_ids_.assign(ids_.begin(), ids_.end());
+  grow_room(own_ids_, static_cast<std::size_t>(rows) - own_ids_.size());
+  ids_ = own_ids_;
+  if (std::ssize(own_table_) < id_table_size(rows)) own_table_ = table_for(rows);
+  table_ = own_table_;
+  if (!live_.empty()) {
+    grow_room(live_, static_cast<std::size_t>(divide_up(rows, 64)) - live_.size());
   }
 }
 
@@ -76,19 +91,13 @@ void ObjectIds::add(std::span<const std::int64_t> ids) {
   if (ids.empty()) return;
   const std::int64_t before = rows();
   const std::int64_t rows = before + std::ssize(ids);
-  if (own_ids_.empty()) own_ids_.assign(ids_.begin(), ids_.end());
-  grow_room(own_ids_, ids.size());
+  make_room_for(rows);
   own_ids_.insert(own_ids_.end(), ids.begin(), ids.end());
-  if (std::ssize(own_table_) < id_table_size(rows)) {
-    make_table(rows);
-  } else {
-    for (std::int64_t row = before; row < rows; ++row) {
-      own_table_[id_slot(own_table_, own_ids_, own_ids_[static_cast<std::size_t>(row)])] =
-          static_cast<std::uint32_t>(row + 1);
-    }
-  }
   ids_ = own_ids_;
-  table_ = own_table_;
+  for (std::int64_t row = before; row < rows; ++row) {
+    own_table_[id_slot(own_table_, own_ids_, own_ids_[static_cast<std::size_t>(row)])] =
+        static_cast<std::uint32_t>(row + 1);
+  }
   if (!live_.empty()) {
     live_.resize(static_cast<std::size_t>(divide_up(rows, 64)));
     for (std::int64_t row = before; row < rows; ++row) {

@@ -40,6 +40,7 @@ class ObjectIds {
 
   // Throws invalid_argument for ids that are there, are there twice, or are none.
   void check_new(std::span<const std::int64_t> ids) const;
+  // What fails leaves all as it was.
   void add(std::span<const std::int64_t> ids);
   // How many were there.
   std::int64_t remove(std::span<const std::int64_t> ids);
@@ -49,7 +50,8 @@ class ObjectIds {
 
  private:
   bool is_live(std::int64_t row) const;
-  void make_table(std::int64_t rows);
+  std::vector<std::uint32_t> table_for(std::int64_t rows) const;
+  void make_room_for(std::int64_t rows);
 
   std::span<const std::int64_t> ids_;
   std::span<const std::uint32_t> table_;

@@ -11,13 +11,13 @@ constexpr u32 kWordBits = 64;
 
 NEARFIELD_INLINE double distance_between(double x, double y) { return x < y ? y - x : x - y; }
 
-// power: 1, 2, or 0 for the largest difference.
+// power: 1, 2, or 0 for the largest difference. NaN where a difference is.
 NEARFIELD_INLINE double lp_distance(NEARFIELD_GLOBAL const double* a,
                                     NEARFIELD_GLOBAL const double* b, u32 cols, u32 power) {
   double largest = 0;
   for (u32 i = 0; i < cols; ++i) {
     const double difference = distance_between(a[i], b[i]);
-    if (largest < difference) largest = difference;
+    if (largest < difference || difference != difference) largest = difference;
   }
   if (largest == 0 || power == 0) return largest;
   double sum = 0;

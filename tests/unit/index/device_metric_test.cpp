@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nearfield/object_metrics.hpp>
 #include <nearfield/pivot_index.hpp>
@@ -281,8 +282,14 @@ TEST(DeviceMetric, WhatIsNoDistanceIsAnErrorOnTheDevice) {
   const std::vector<double> longer{1, 2, 3, 4};
   const std::array<ObjectView, 1> query{ObjectBytes<std::vector<double>>::bytes(wrong)};
   const std::array<ObjectView, 1> other{ObjectBytes<std::vector<double>>::bytes(longer)};
-  expect_error([&] { index.search(query, {.k = 1}, on_metric_device()); },
-               ErrorCode::invalid_argument, {"'lp:2' says nan"});
+  for (const char* const name : {"lp:1", "lp:2", "lp:inf"}) {
+    MetricIndex numbers(object_metric(name), {.pool = 0});
+    numbers.add(objects.views());
+    for (const Context& where : {Context(), on_metric_device()}) {
+      expect_error([&] { numbers.search(query, {.k = 1}, where); }, ErrorCode::invalid_argument,
+                   {fmt::format("'{}' says nan", name)});
+    }
+  }
   expect_error([&] { index.search(other, {.k = 1}, on_metric_device()); },
                ErrorCode::invalid_argument, {"of 4 and of 3 numbers"});
 }

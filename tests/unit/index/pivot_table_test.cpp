@@ -150,13 +150,56 @@ TEST(ChoosePivots, AreDifferentObjectsAndTheSameForASeed) {
     const ChosenPivots chosen = choose(7);
     EXPECT_EQ(chosen.rows, choose(7).rows);
     EXPECT_NE(chosen.rows, choose(8).rows);
-    EXPECT_LE(chosen.distances, 5'000 + 256);
+    EXPECT_LE(chosen.distances, 5'000);
     std::vector<std::int64_t> sorted = chosen.rows;
     std::sort(sorted.begin(), sorted.end());
     EXPECT_EQ(std::ssize(sorted), 12);
     EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
     for (const std::int64_t row : sorted) EXPECT_EQ(row % 2, 0);
   }
+}
+
+// Of 12 pivots, max_separation wants 144 distances at least, and incremental 48.
+TEST(ChoosePivots, KeepToTheBudget) {
+  const TypedMetric<Point, Euclidean> metric{{}};
+  const Points all(metric, 300, false, 4);
+  std::vector<std::int64_t> rows(300);
+  std::iota(rows.begin(), rows.end(), 0);
+  const Context context;
+  const Monitor monitor(context, 1);
+  for (const auto choice :
+       {PivotChoice::random, PivotChoice::max_separation, PivotChoice::incremental}) {
+    for (const std::int64_t budget : {0, 1, 13, 30, 47, 48, 100, 143, 144, 200, 1'000}) {
+      const PivotOptions options{.choice = choice, .choice_budget = budget};
+      const ChosenPivots chosen =
+          choose_pivots(metric, all.list, rows, 12, options, 0, default_isa(), monitor);
+      EXPECT_LE(chosen.distances, budget) << static_cast<int>(choice);
+      EXPECT_TRUE(chosen.largest > 0 || budget <= 12) << budget;  // of 12, one is that to itself
+      std::vector<std::int64_t> sorted = chosen.rows;
+      std::sort(sorted.begin(), sorted.end());
+      EXPECT_EQ(std::ssize(sorted), 12) << budget;
+      EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end()) << budget;
+    }
+  }
+}
+
+// As far as the budget reaches, each is the farthest from those before it.
+TEST(ChoosePivots, ASmallBudgetSeparatesTheFirstOfThem) {
+  const TypedMetric<Point, WholeLine> metric{{}};
+  ObjectList objects(metric);
+  std::vector<std::int64_t> rows;
+  for (int i = 0; i < 10; ++i) {
+    objects.append(ObjectBytes<Point>::bytes(Point{static_cast<double>(i)}));
+    rows.push_back(i);
+  }
+  const Context context;
+  const Monitor monitor(context, 1);
+  const PivotOptions options{.choice_budget = 20};  // two rounds of ten
+  const ChosenPivots chosen =
+      choose_pivots(metric, objects, rows, 10, options, 0, default_isa(), monitor);
+  ASSERT_EQ(std::ssize(chosen.rows), 10);
+  EXPECT_EQ(chosen.distances, 20);
+  EXPECT_TRUE(chosen.rows[1] == 0 || chosen.rows[1] == 9);
 }
 
 // Of points on a line, the ends are farthest apart.

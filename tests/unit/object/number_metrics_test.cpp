@@ -89,6 +89,13 @@ TEST(AngularDistance, IsTheAngle) {
   EXPECT_NEAR(angular(Numbers{1, 0}, Numbers{1, 1e-9}), 1e-9, 1e-20);  // a cosine would say 0
   EXPECT_EQ(angular(Numbers{0, 0}, Numbers{0, 0}), 0);
   EXPECT_EQ(angular(Numbers{0, 0}, Numbers{3, 0}), kPi / 2);
+  // Of numbers whose squares are too large, or too small.
+  for (const double size : {5e-324, 1e-200, 1e-150, 1e150, 1e200, 1e308}) {
+    EXPECT_DOUBLE_EQ(angular(Numbers{size, 0}, Numbers{0, 1}), kPi / 2) << size;
+    EXPECT_DOUBLE_EQ(angular(Numbers{size, size}, Numbers{3, 0}), kPi / 4) << size;
+    EXPECT_DOUBLE_EQ(angular(Numbers{size, size}, Numbers{-size, -size}), kPi) << size;
+  }
+  EXPECT_TRUE(std::isnan(angular(Numbers{NAN, 1}, Numbers{1, 1})));
   expect_error([&] { angular(Numbers{1}, Numbers{1, 2}); }, kInvalid, {"1", "2"});
   expect_metric<Numbers>(angular, [](Random& random) { return some_numbers(random, 4); });
 }
@@ -99,6 +106,10 @@ TEST(LpDistance, IsTheRoot) {
   EXPECT_EQ(LpDistance(INFINITY)(Numbers{0, 3}, Numbers{4, 0}), 4);
   EXPECT_NEAR(LpDistance(3)(Numbers{0, 3}, Numbers{4, 0}), std::cbrt(27 + 64), 1e-14);
   EXPECT_EQ(LpDistance(9)(Numbers{1e200}, Numbers{-1e200}), 2e200);  // no overflow
+  for (const double p : {1.0, 1.5, 2.0, static_cast<double>(INFINITY)}) {
+    EXPECT_TRUE(std::isnan(LpDistance(p)(Numbers{NAN}, Numbers{0}))) << p;
+    EXPECT_TRUE(std::isnan(LpDistance(p)(Numbers{1, NAN, 7}, Numbers{0, 0, 0}))) << p;
+  }
   expect_error([] { LpDistance(0.5); }, kInvalid, {"0.5"});
   expect_error([] { LpDistance(NAN); }, kInvalid, {"nan"});
   EXPECT_EQ(object_metric("lp:1.5")->name(), "lp:1.5");
@@ -195,6 +206,18 @@ TEST(EarthMoversDistance, IsAMetricOfEqualMasses) {
   expect_error([] { EarthMoversDistance({0, 1, 2, 0}); }, kInvalid, {"1", "2"});
 }
 
+// Steps of little mass add up.
+TEST(EarthMoversDistance, LittleMassIsMovedToo) {
+  const EarthMoversDistance earth({0, 1, 1, 0});
+  const auto moved = [](double mass) { return Numbers{0.5 + mass, 0.5 - mass}; };
+  EXPECT_NEAR(earth(moved(0), moved(2e-10)), 2e-10, 1e-15);
+  EXPECT_NEAR(earth(moved(0), moved(4e-10)), 4e-10, 1e-15);
+  EXPECT_LE(earth(moved(0), moved(4e-10)),
+            earth(moved(0), moved(2e-10)) + earth(moved(2e-10), moved(4e-10)) + 1e-15);
+  // Sums that differ by rounding: what has nowhere to go stays.
+  EXPECT_NEAR(earth(Numbers{1 + 1e-10, 0}, Numbers{0, 1}), 1, 1e-9);
+}
+
 TEST(QuadraticFormDistance, IsTheForm) {
   const Numbers matrix{2, 1, 0, 1, 3, 1, 0, 1, 2};
   const QuadraticFormDistance form(matrix);
@@ -215,6 +238,19 @@ TEST(QuadraticFormDistance, IsTheForm) {
   expect_error([] { QuadraticFormDistance(Numbers{1, 2, 0, 9}); }, kInvalid, {"symmetric"});
   expect_error([] { QuadraticFormDistance(Numbers{1, 2, 0}); }, kInvalid, {"3", "square"});
   expect_error([&] { form(Numbers{1}, Numbers{2}); }, kInvalid, {"3", "1"});
+}
+
+// Files are opened by name: two of different numbers have different ones.
+TEST(ObjectMetrics, NamesAreOfTheNumbers) {
+  EXPECT_EQ(EarthMoversDistance(places_apart(3)).name, EarthMoversDistance(places_apart(3)).name);
+  EXPECT_NE(EarthMoversDistance({0, 1, 1, 0}).name, EarthMoversDistance({0, 2, 2, 0}).name);
+  const auto form = [](double corner) {
+    return QuadraticFormDistance(Numbers{2, 0.5, 0.5, corner}).name;
+  };
+  EXPECT_EQ(form(3), form(3));
+  EXPECT_NE(form(3), form(4));
+  EXPECT_TRUE(form(3).starts_with("quadratic form:2:")) << form(3);
+  EXPECT_EQ(SignatureQuadraticFormDistance(2, 0.5).name, "signature quadratic form:2:0.5");
 }
 
 TEST(SignatureQuadraticFormDistance, OfWeightedPoints) {
@@ -243,6 +279,10 @@ TEST(ObjectMetrics, ByName) {
   }
   expect_error([] { object_metric("lp"); }, kInvalid, {"lp", "lp:2"});
   expect_error([] { object_metric("lp:x"); }, kInvalid, {"'x'"});
+  expect_error([] { object_metric("hausdorff:2.7"); }, kInvalid, {"2.7", "whole"});
+  expect_error([] { object_metric("hausdorff:nan"); }, kInvalid, {"nan", "whole"});
+  expect_error([] { object_metric("hausdorff:1e30"); }, kInvalid, {"1e+30", "whole"});
+  expect_error([] { object_metric("hausdorff:0"); }, kInvalid, {"1 number", "0"});
   expect_error([] { object_metric("angular:2"); }, kInvalid, {"angular:2", "hausdorff:D"});
 }
 

@@ -1,4 +1,5 @@
-// The limit is kept, measured by counting what is allocated and not by asking the plan.
+// The limit is kept, measured by counting what is allocated and not by asking the plan. And what
+// fails for want of memory changes nothing.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -6,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +20,7 @@
 
 #include "code/quantizer_state.hpp"
 #include "filter/rounded/bf16_tile_kernel.hpp"
+#include "index/pivot/object_ids.hpp"
 #include "search/plan.hpp"
 #include "tests/force_tiles.hpp"
 #include "tests/oracle/data.hpp"
@@ -30,6 +33,7 @@ namespace {
 
 std::atomic<std::int64_t> allocated{0};
 std::atomic<std::int64_t> peak{0};
+thread_local std::int64_t allowed = -1;  // calls of new until one fails; negative: none does
 
 void* count(void* memory) {
   const std::int64_t now = allocated +=
@@ -48,6 +52,7 @@ void release(void* memory) {
 }  // namespace
 
 void* operator new(std::size_t size) {
+  if (allowed >= 0 && allowed-- == 0) throw std::bad_alloc();
   if (void* const memory = count(std::malloc(size))) return memory;
   throw std::bad_alloc();
 }
@@ -508,6 +513,50 @@ TEST(MemoryLimit, IsKeptByMatchingManyPairs) {
   }
   EXPECT_GT(done, 20);  // of 40
   EXPECT_GE(refused, 8);
+}
+
+// False where memory was refused after so many calls.
+bool add_with(std::int64_t calls, ObjectIds& to, std::span<const std::int64_t> ids) {
+  allowed = calls;
+  try {
+    to.add(ids);
+  } catch (const std::bad_alloc&) {
+    return false;  // `allowed` is -1 again
+  }
+  allowed = -1;
+  return true;
+}
+
+// Of 100 ids and as many more, which need another table and more words of bits.
+TEST(NoMemory, LeavesObjectIdsAsTheyWere) {
+  std::vector<std::int64_t> ids(200);
+  std::iota(ids.begin(), ids.end(), 1'000);
+  const std::span first = std::span(ids).first(100);
+  const std::span others = std::span(ids).subspan(100);
+  for (const std::int64_t removed : {0, 3}) {
+    bool added = false;
+    for (std::int64_t calls = 0; !added; ++calls) {
+      ObjectIds objects;
+      objects.add(first);
+      objects.remove(first.first(static_cast<std::size_t>(removed)));
+      added = add_with(calls, objects, others);
+      EXPECT_TRUE(!added || calls == (removed > 0 ? 3 : 2));
+      if (!added) {
+        EXPECT_EQ(objects.rows(), 100);
+        EXPECT_EQ(objects.next(), 1'100);
+        for (std::int64_t row = removed; row < 100; ++row) {
+          ASSERT_EQ(objects.find(ids[static_cast<std::size_t>(row)]), row);
+        }
+        EXPECT_FALSE(objects.find(others.front()));
+        objects.add(others);
+      }
+      EXPECT_EQ(objects.rows(), 200);
+      EXPECT_EQ(objects.live(), 200 - removed);
+      for (std::int64_t row = removed; row < 200; ++row) {
+        ASSERT_EQ(objects.find(ids[static_cast<std::size_t>(row)]), row);
+      }
+    }
+  }
 }
 
 }  // namespace
