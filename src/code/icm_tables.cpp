@@ -24,13 +24,19 @@ IcmTables::IcmTables(const Codebooks& codebooks, const CodeKernels& kernels, int
       pairs_of_(pair_entries(codebooks.count, codebooks.codewords)) {
   set_quantum(widest_rows(threads, monitor));
   const float scale = pair_scale();
+  const int halves = halves_of(codebooks_, codewords_);
+  const std::int64_t of_a_half = codewords_ / halves;
+  const std::int64_t block = codewords_ * of_a_half;
   for_each_pair(threads, monitor, [&](int target, int slot) {
-    const std::int64_t block = std::int64_t{codewords_} * codewords_;
-    std::uint16_t* out =
-        pairs_of_.data() + (std::int64_t{target} * (codebooks_ - 1) + slot) * block;
+    std::vector<std::uint16_t> whole(static_cast<std::size_t>(codewords_));
+    std::uint16_t* out = pairs_of_.data() + target * pair_entries_of_a_target() + slot * block;
     for_each_row(target, slot, [&](const std::int32_t* row) {
-      kernels_.pair_row(row, scale, out);
-      out += codewords_;
+      kernels_.pair_row(row, scale, whole.data());
+      for (int half = 0; half < halves; ++half) {
+        std::copy_n(whole.data() + half * of_a_half, of_a_half,
+                    out + half * (codebooks_ - 1) * block);
+      }
+      out += of_a_half;
     });
   });
 }

@@ -36,9 +36,9 @@ class IcmTables : public IcmWords {
   void unaries(const std::int16_t* rounded, const float* steps, int codebook,
                std::int32_t* products, std::uint16_t* out, std::int64_t stride) const;
 
-  // [other codebook, without the target][its code][code of the target]
+  // [half][other codebook, without the target][its code][code of the target, of the half]
   const std::uint16_t* pair_rows(int target) const {
-    return pairs_of_.data() + std::int64_t{target} * (codebooks_ - 1) * codewords_ * codewords_;
+    return pairs_of_.data() + target * pair_entries_of_a_target();
   }
 
   // |centred - the sum of its codewords|^2
@@ -47,6 +47,9 @@ class IcmTables : public IcmWords {
   }
 
  private:
+  std::int64_t pair_entries_of_a_target() const {
+    return std::int64_t{codebooks_ - 1} * codewords_ * codewords_;
+  }
   std::vector<double> widest_rows(int threads, Monitor& monitor) const;
 
   // run(target, slot of another codebook), in parallel.

@@ -45,12 +45,14 @@ class Batch {
         codes_(at(most * m_)),
         costs_(at(most)),
         stale_(at(most)),
-        vectors_(at(most)) {
+        vectors_(at(most)),
+        best_(at(halves_of(m_, words_) > 1 ? most : 0)) {
     dice_.reserve(at(most));
   }
 
   static std::int64_t bytes_of_a_vector(int codebooks, int codewords, std::int64_t cols) {
     return 4 * round_up(cols, kCostParts) + 2 * codebooks * codewords + codebooks + 4 + 8 + 4 +
+           static_cast<std::int64_t>(sizeof(BestCode)) +
            static_cast<std::int64_t>(sizeof(CodeDice));
   }
 
@@ -135,13 +137,15 @@ class Batch {
                          .codes = codes_.data(),
                          .stale = stale_.data(),
                          .vectors = vectors_.data(),
-                         .count = left});
+                         .count = left,
+                         .best = best_.data()});
     }
     return any;
   }
 
   void keep_better(std::int64_t count, std::uint8_t* best) {
     for (std::int64_t v = 0; v < count; ++v) {
+      if (std::memcmp(codes(v), best + v * m_, at(m_)) == 0) continue;  // led back to the same
       const float found = cost(v, codes(v));
       if (found < costs_[at(v)]) {
         costs_[at(v)] = found;
@@ -164,6 +168,7 @@ class Batch {
   std::vector<float> costs_;
   std::vector<std::uint64_t> stale_;
   std::vector<std::int32_t> vectors_;
+  std::vector<BestCode> best_;
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <string>
 
 #include <fmt/format.h>
+
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace nearfield {

@@ -96,7 +96,8 @@ class AllSteps {
         unaries_(batch * tables.codebooks() * kWords),
         codes_(static_cast<std::size_t>(batch * tables.codebooks())),
         stale_(static_cast<std::size_t>(batch)),
-        vectors_(stale_.size()) {
+        vectors_(stale_.size()),
+        best_(stale_.size()) {
     Random random(3);
     const std::int64_t entries = batch * tables.codebooks() * kWords;
     for (std::int64_t i = 0; i < entries; ++i) {
@@ -115,7 +116,7 @@ class AllSteps {
         for (auto& code : codes_) code = static_cast<std::uint8_t>(random.below(kWords));
         seconds.push_back(seconds_of([&] {
           step({m, k, tables_.pair_rows(k), unaries_.data() + k * batch_ * kWords, codes_.data(),
-                stale_.data(), vectors_.data(), batch_});
+                stale_.data(), vectors_.data(), batch_, best_.data()});
         }));
       }
     }
@@ -130,6 +131,7 @@ class AllSteps {
   std::vector<std::uint8_t> codes_;
   std::vector<std::uint64_t> stale_;
   std::vector<std::int32_t> vectors_;
+  std::vector<BestCode> best_;
 };
 
 void show_search(const IcmTables& tables, const std::vector<float>& rows, std::int64_t batch,

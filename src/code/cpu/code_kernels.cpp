@@ -169,21 +169,24 @@ void pair_row(const std::int32_t* products, float scale, std::uint16_t* out) {
 template <std::int64_t kCodewords>
 using CodeTag = hn::CappedTag<std::uint16_t, kCodewords>;
 
-// The sums of all codewords stay in registers where eight hold them, as with AVX-512.
-template <std::int64_t kCodewords>
+// The sums of kOfAHalf codewords stay in registers where eight hold them, as with AVX-512.
+template <std::int64_t kOfAHalf>
 struct CodewordSums {
-  static constexpr std::int64_t kLanes = kLanesOf<CodeTag<kCodewords>>;
-  static constexpr std::int64_t kRegisters = smaller(kCodewords / kLanes, 8);
+  static constexpr std::int64_t kLanes = kLanesOf<CodeTag<kOfAHalf>>;
+  static constexpr std::int64_t kRegisters = smaller(kOfAHalf / kLanes, 8);
   static constexpr std::int64_t kAtOnce = kRegisters * kLanes;
-  using Sums = hn::Vec<CodeTag<kCodewords>>;
+  using Sums = hn::Vec<CodeTag<kOfAHalf>>;
 };
 
-// Sums of kAtOnce codewords, of which `first` is the first.
-template <std::int64_t kCodewords, class Sums>
-HWY_INLINE void add_rows(const IcmJob& job, std::int64_t vector, std::int64_t first, Sums* sums) {
-  using Shape = CodewordSums<kCodewords>;
-  const CodeTag<kCodewords> d;
-  const std::uint16_t* const unary = job.unaries + vector * kCodewords + first;
+// Sums of kAtOnce codewords, of which `first` is the first of its half.
+template <std::int64_t kCodewords, std::int64_t kOfAHalf, class Sums>
+HWY_INLINE void add_rows(const IcmJob& job, std::int64_t vector, int half, std::int64_t first,
+                         Sums* sums) {
+  using Shape = CodewordSums<kOfAHalf>;
+  const CodeTag<kOfAHalf> d;
+  const std::uint16_t* const unary = job.unaries + vector * kCodewords + half * kOfAHalf + first;
+  const std::uint16_t* const pairs =
+      job.pairs + half * (job.codebooks - 1) * kCodewords * kOfAHalf + first;
   for (std::int64_t r = 0; r < Shape::kRegisters; ++r) {
     sums[r] = hn::LoadU(d, unary + r * Shape::kLanes);
   }
@@ -191,17 +194,12 @@ HWY_INLINE void add_rows(const IcmJob& job, std::int64_t vector, std::int64_t fi
   for (int slot = 0; slot + 1 < job.codebooks; ++slot) {
     const int other = slot + static_cast<int>(slot >= job.target);
     const std::uint16_t* const row =
-        job.pairs + (std::int64_t{slot} * kCodewords + codes[other]) * kCodewords + first;
+        pairs + (std::int64_t{slot} * kCodewords + codes[other]) * kOfAHalf;
     for (std::int64_t r = 0; r < Shape::kRegisters; ++r) {
       sums[r] = hn::SaturatedAdd(sums[r], hn::LoadU(d, row + r * Shape::kLanes));
     }
   }
 }
-
-struct BestCode {
-  std::uint16_t sum;
-  int code;
-};
 
 template <class D, class Sums>
 HWY_INLINE std::uint16_t smallest_lane(D d, Sums sums) {
@@ -219,10 +217,10 @@ HWY_INLINE std::uint16_t smallest_lane(D d, Sums sums) {
 }
 
 // Without a branch on the data: which register holds the smallest sum cannot be predicted.
-template <std::int64_t kCodewords, class Sums>
+template <std::int64_t kOfAHalf, class Sums>
 HWY_INLINE BestCode best_of(const Sums* sums) {
-  using Shape = CodewordSums<kCodewords>;
-  const CodeTag<kCodewords> d;
+  using Shape = CodewordSums<kOfAHalf>;
+  const CodeTag<kOfAHalf> d;
   Sums least = sums[0];
   Sums code = hn::Iota(d, 0);
   for (std::int64_t r = 1; r < Shape::kRegisters; ++r) {
@@ -232,19 +230,21 @@ HWY_INLINE BestCode best_of(const Sums* sums) {
   }
   const std::uint16_t smallest = smallest_lane(d, least);
   const auto best = hn::Eq(least, hn::Set(d, smallest));
-  return {smallest, smallest_lane(d, hn::IfThenElse(best, code, hn::Set(d, 0xffff)))};
+  const std::uint16_t first = smallest_lane(d, hn::IfThenElse(best, code, hn::Set(d, 0xffff)));
+  return {smallest, static_cast<std::uint8_t>(first)};
 }
 
-template <std::int64_t kCodewords>
-HWY_INLINE BestCode best_code(const IcmJob& job, std::int64_t vector) {
-  using Shape = CodewordSums<kCodewords>;
+// Of a half, in which codes are counted from its first.
+template <std::int64_t kCodewords, std::int64_t kOfAHalf>
+HWY_INLINE BestCode best_code(const IcmJob& job, std::int64_t vector, int half) {
+  using Shape = CodewordSums<kOfAHalf>;
   typename Shape::Sums sums[Shape::kRegisters];
-  add_rows<kCodewords>(job, vector, 0, sums);
-  BestCode best = best_of<kCodewords>(sums);
-  for (std::int64_t first = Shape::kAtOnce; first < kCodewords; first += Shape::kAtOnce) {
-    add_rows<kCodewords>(job, vector, first, sums);
-    const BestCode other = best_of<kCodewords>(sums);
-    if (other.sum < best.sum) best = {other.sum, static_cast<int>(first) + other.code};
+  add_rows<kCodewords, kOfAHalf>(job, vector, half, 0, sums);
+  BestCode best = best_of<kOfAHalf>(sums);
+  for (std::int64_t first = Shape::kAtOnce; first < kOfAHalf; first += Shape::kAtOnce) {
+    add_rows<kCodewords, kOfAHalf>(job, vector, half, first, sums);
+    const BestCode other = best_of<kOfAHalf>(sums);
+    if (other.sum < best.sum) best = {other.sum, static_cast<std::uint8_t>(first + other.code)};
   }
   return best;
 }
@@ -253,26 +253,47 @@ HWY_INLINE BestCode best_code(const IcmJob& job, std::int64_t vector) {
 // vectors are left out.
 constexpr std::int64_t kVectorsAhead = 4;
 
-template <std::int64_t kCodewords>
-HWY_INLINE void ask_for_unaries(const IcmJob& job, std::int64_t i) {
+template <std::int64_t kCodewords, std::int64_t kOfAHalf>
+HWY_INLINE void ask_for_unaries(const IcmJob& job, std::int64_t i, int half) {
   if (i >= job.count) return;
   constexpr std::int64_t kOfALine = 64 / sizeof(std::uint16_t);
-  const std::uint16_t* const unaries = job.unaries + std::int64_t{job.vectors[i]} * kCodewords;
-  for (std::int64_t b = 0; b < kCodewords; b += kOfALine) hwy::Prefetch(unaries + b);
+  const std::uint16_t* const unaries =
+      job.unaries + std::int64_t{job.vectors[i]} * kCodewords + half * kOfAHalf;
+  for (std::int64_t b = 0; b < kOfAHalf; b += kOfALine) hwy::Prefetch(unaries + b);
+}
+
+HWY_INLINE void set_code(const IcmJob& job, std::int64_t vector, std::uint8_t best) {
+  const std::uint64_t own = std::uint64_t{1} << job.target;
+  std::uint8_t& code = job.codes[vector * job.codebooks + job.target];
+  const bool changed = best != code;
+  code = changed ? best : code;
+  job.stale[vector] = changed ? ~own : job.stale[vector] & ~own;
+}
+
+// use(i, the best code of the half) for each vector to look at.
+template <std::int64_t kCodewords, std::int64_t kOfAHalf, class Use>
+HWY_INLINE void look_at_half(const IcmJob& job, int half, const Use& use) {
+  for (std::int64_t i = 0; i < job.count; ++i) {
+    ask_for_unaries<kCodewords, kOfAHalf>(job, i + kVectorsAhead, half);
+    use(i, best_code<kCodewords, kOfAHalf>(job, job.vectors[i], half));
+  }
 }
 
 template <std::int64_t kCodewords>
 void icm_step(const IcmJob& job) {
-  const std::uint64_t own = std::uint64_t{1} << job.target;
-  for (std::int64_t i = 0; i < job.count; ++i) {
-    ask_for_unaries<kCodewords>(job, i + kVectorsAhead);
-    const std::int64_t vector = job.vectors[i];
-    const BestCode best = best_code<kCodewords>(job, vector);
-    std::uint8_t& code = job.codes[vector * job.codebooks + job.target];
-    const bool changed = best.code != code;
-    code = changed ? static_cast<std::uint8_t>(best.code) : code;
-    job.stale[vector] = changed ? ~own : job.stale[vector] & ~own;
+  if (halves_of(job.codebooks, kCodewords) == 1) {
+    look_at_half<kCodewords, kCodewords>(
+        job, 0, [&](std::int64_t i, BestCode best) { set_code(job, job.vectors[i], best.code); });
+    return;
   }
+  constexpr std::int64_t kOfAHalf = kCodewords / 2;
+  look_at_half<kCodewords, kOfAHalf>(job, 0,
+                                     [&](std::int64_t i, BestCode best) { job.best[i] = best; });
+  look_at_half<kCodewords, kOfAHalf>(job, 1, [&](std::int64_t i, BestCode best) {
+    const BestCode before = job.best[i];
+    const auto upper = static_cast<std::uint8_t>(kOfAHalf + best.code);
+    set_code(job, job.vectors[i], best.sum < before.sum ? upper : before.code);
+  });
 }
 
 // ---- Cost

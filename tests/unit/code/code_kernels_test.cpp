@@ -134,14 +134,22 @@ struct IcmCase {
     for (int other = 0, slot = 0; other < codebooks; ++other) {
       if (other == target) continue;
       const int its = codes[static_cast<std::size_t>(vector * codebooks + other)];
-      total += pairs[static_cast<std::size_t>((slot++ * words + its) * words + code)];
+      total += pairs[pair_at(slot++, its, code)];
     }
     return std::min<std::int64_t>(total, kTooFar);
   }
 
+  std::size_t pair_at(int slot, int its, int code) const {
+    const int of_a_half = words / halves_of(codebooks, words);
+    const int half = code / of_a_half;
+    const int row = (half * (codebooks - 1) + slot) * words + its;
+    return static_cast<std::size_t>(row * of_a_half + code % of_a_half);
+  }
+
   void run(const CodeKernels& kernels, const std::vector<std::int32_t>& vectors) {
+    std::vector<BestCode> best(vectors.size());
     kernels.icm_step({codebooks, target, pairs.data(), unaries.data(), codes.data(), stale.data(),
-                      vectors.data(), std::ssize(vectors)});
+                      vectors.data(), std::ssize(vectors), best.data()});
   }
 };
 

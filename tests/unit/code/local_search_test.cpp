@@ -247,7 +247,7 @@ TEST(LocalSearch, TheObjectiveNeverGrowsInASweep) {
     };
     const auto before = codes;
     kernels.icm_step({m, k, tables.pair_rows(k), unaries[static_cast<std::size_t>(k)].data(),
-                      codes.data(), stale.data(), all.data(), kProductVectors});
+                      codes.data(), stale.data(), all.data(), kProductVectors, nullptr});
     for (std::int64_t v = 0; v < kProductVectors; ++v) {
       const auto at = static_cast<std::size_t>(v * m + k);
       EXPECT_LE(sum(v, codes[at]), sum(v, before[at]));
