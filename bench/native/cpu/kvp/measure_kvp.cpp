@@ -223,7 +223,7 @@ class KvpMeasuring {
               .add("timed", "call")
               .add("checked", true)
               .add("q", place.queries().rows())
-              .add("asked", asked)
+              .add("sampled", asked)
               .add("n", place.base().rows())
               .add("d", place.base().cols())
               .add("kept", kept)
