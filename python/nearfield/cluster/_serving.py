@@ -26,6 +26,10 @@ MALLOC = {
     "MALLOC_TRIM_THRESHOLD_": "131072",
     "MALLOC_MMAP_THRESHOLD_": "131072",
 }
+# Seconds that the process which listens may take to start. By itself Ray Serve kills it after 5 and
+# starts another, which on a machine with all cores busy does no better, and whoever waits for the
+# first gets an ActorDiedError. Ray waits for 60 in all.
+LISTENING = {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "45"}
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,11 @@ def serve(
         raise nf.InvalidArgumentError(
             f"cache is {folder}, and {index} is a file, which is mapped where it lies: leave it out"
         )
-    ray_serve.start(http_options={"host": host, "port": port}, proxy_location="HeadOnly")
+    ray_serve.start(
+        http_options={"host": host, "port": port},
+        proxy_location="HeadOnly",
+        controller_options={"runtime_env": {"env_vars": LISTENING}},
+    )
     _check_running(host, port)
     if is_sharded:
         deploy(index, name, replicas=replicas, threads=threads, cache=folder)
