@@ -5,6 +5,7 @@ import json
 import stat
 import tempfile
 import unittest
+from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -376,6 +377,18 @@ class ThePaperOfCodes(unittest.TestCase):
         self.assertEqual(table[2][-1], "")
         self.assertEqual(table[3][2:5], ("thesis", "0.1579 of 10,000", "0.1749 of 10,000"))
         self.assertEqual(table[3][-1], "0.2100 of 10,000")
+
+    def test_views_of_the_base_are_no_rows_of_the_paper(self) -> None:
+        for number, found in recorded_outcome("lsq").figures.items():
+            if not found.recalls:
+                continue
+            asked = {recall.data for recall in found.recalls}
+            self.assertEqual({data + ", views" for data, _ in lsq.COLUMNS if data in asked},
+                             asked - {data for data, _ in lsq.COLUMNS}, number)
+            table = recall_table(lsq.THESIS.figures[number], found)
+            beside = {row[0]: following[2] == "thesis" for row, following in pairwise(table)
+                      if row[0] in asked and row[1] == "1"}
+            self.assertEqual(beside, {data: not data.endswith("views") for data in asked})
 
     def test_times_are_of_a_vector(self) -> None:
         found = measured(line(lsq.LSQ_16, 0.1, "call", n=10_000, codebooks=7))

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <nearfield/encode_index.hpp>
 
-#include "bench/native/cpu/lsq/recall.hpp"
 #include "bench/native/cpu/program.hpp"
 #include "code/quantizer_state.hpp"
 
@@ -67,11 +66,11 @@ Quantizer CodedSet::trained(const Coder& coder) const {
   TrainOptions training;
   if (coder.kind == QuantizerKind::lsq) training.checkpoint = file + ".part";
   const auto start = std::chrono::steady_clock::now();
-  Quantizer quantizer = Quantizer::train(descriptors_.learn, options, {}, training);
+  Quantizer quantizer = Quantizer::train(descriptors_.trained_on(), options, {}, training);
   print_note(figure_,
              fmt::format("{} of {} codebooks: trained on {} vectors in {:.1f} s, mean "
                          "squared error {:.0f}",
-                         to_string(coder.kind), coder.codebooks(), descriptors_.learn.rows(),
+                         to_string(coder.kind), coder.codebooks(), descriptors_.trained_on().rows(),
                          seconds_since(start), quantizer.errors().back()));
   quantizer.save(file);
   if (!training.checkpoint.empty()) std::filesystem::remove(training.checkpoint);
@@ -83,7 +82,7 @@ Quantizer CodedSet::quantizer(const Coder& coder) const {
   return coder.rounds > 0 ? with_rounds(quantizer, coder.rounds) : quantizer;
 }
 
-Neighbors CodedSet::nearest_by_codes(const Coder& coder) const {
+Index CodedSet::index_of(const Coder& coder) const {
   const std::string file = path(fmt::format("{}-{}.nf", coder.series, coder.bits));
   if (!std::filesystem::exists(file)) {
     const Quantizer coding = quantizer(coder);
@@ -94,9 +93,9 @@ Neighbors CodedSet::nearest_by_codes(const Coder& coder) const {
                fmt::format("{} of {} bits: {} vectors encoded in {:.1f} s", coder.series,
                            coder.bits, descriptors_.base.rows() - before, seconds_since(start)));
   }
-  const Neighbors found = Index::open(file).search(descriptors_.queries, {.k = kMostFound});
-  if (!folder_.stays()) std::filesystem::remove(file);
-  return found;
+  Index opened = Index::open(file);
+  if (!folder_.stays()) std::filesystem::remove(file);  // what is mapped stays
+  return opened;
 }
 
 }  // namespace nearfield::bench

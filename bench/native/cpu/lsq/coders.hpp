@@ -2,6 +2,7 @@
 // was killed, and has the folder, goes on.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -43,9 +44,19 @@ class WorkFolder {
 
 struct Descriptors {
   std::string name;
-  Matrix learn;
+  Matrix learn;  // of other pictures than the base
   Matrix base;
-  Matrix queries;
+  Matrix queries;  // of the pictures of the base, seen from elsewhere
+
+  // Queries of other pictures, as those of the paper: the first of `learn`, on which nothing is
+  // trained.
+  MatrixView strangers() const { return learn.view().slice(0, count_of_strangers()); }
+  MatrixView trained_on() const {
+    return learn.view().slice(count_of_strangers(), learn.rows() - count_of_strangers());
+  }
+
+ private:
+  std::int64_t count_of_strangers() const { return std::min(queries.rows(), learn.rows() / 10); }
 };
 
 class CodedSet {
@@ -60,8 +71,8 @@ class CodedSet {
 
   Quantizer quantizer(const Coder& coder) const;
 
-  // The 100 nearest of each query by their codes.
-  Neighbors nearest_by_codes(const Coder& coder) const;
+  // Of the codes of the base, without vectors.
+  Index index_of(const Coder& coder) const;
 
  private:
   Quantizer trained(const Coder& coder) const;

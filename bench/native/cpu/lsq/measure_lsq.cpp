@@ -53,6 +53,14 @@ std::vector<Coder> coders(int bits) {
           {"LSQ-32", QuantizerKind::lsq, bits, 32}};
 }
 
+// Queries of a kind.
+struct Asked {
+  std::string kind;
+  MatrixView queries;
+  Neighbors truth{};
+  std::map<std::int64_t, std::vector<bool>> before{};  // by n: the hits of the coder before
+};
+
 class LsqMeasuring {
  public:
   explicit LsqMeasuring(const LsqSettings& settings)
@@ -62,15 +70,20 @@ class LsqMeasuring {
   void recalls(const std::string& figure, const std::string& set, const std::vector<int>& sizes) {
     const Descriptors& descriptors = descriptors_of(set);
     const CodedSet coded(descriptors, folder_, settings_.iterations(), figure);
-    const Neighbors truth = knn(descriptors.queries, descriptors.base, {.k = kMostFound});
+    std::vector<Asked> asked{{"", descriptors.strangers()}, {", views", descriptors.queries}};
+    for (Asked& each : asked) each.truth = knn(each.queries, descriptors.base, {.k = kMostFound});
     for (const int bits : sizes) {
-      std::map<std::int64_t, std::vector<bool>> before;  // by n, of the coder before
+      for (Asked& each : asked) each.before.clear();
       for (const Coder& coder : coders(bits)) {
-        const Neighbors found = coded.nearest_by_codes(coder);
-        for (const std::int64_t n : kFirst) {
-          std::vector<bool> hits = hits_of(found, truth, n);
-          print_recall(figure, coder, n, hits, before[n]);
-          before[n] = std::move(hits);
+        const Index index = coded.index_of(coder);
+        for (Asked& each : asked) {
+          const Neighbors found = index.search(each.queries, {.k = kMostFound});
+          const std::string data = fmt::format("{} bits{}", bits, each.kind);
+          for (const std::int64_t n : kFirst) {
+            std::vector<bool> hits = hits_of(found, each.truth, n);
+            print_recall(figure, data, coder, n, hits, each.before[n]);
+            each.before[n] = std::move(hits);
+          }
         }
       }
     }
@@ -173,12 +186,13 @@ class LsqMeasuring {
   }
 
   // before: the hits of the coder before, empty for the first.
-  static void print_recall(const std::string& figure, const Coder& coder, std::int64_t n,
-                           const std::vector<bool>& hits, const std::vector<bool>& before) {
+  static void print_recall(const std::string& figure, const std::string& data, const Coder& coder,
+                           std::int64_t n, const std::vector<bool>& hits,
+                           const std::vector<bool>& before) {
     const std::int64_t correct = std::ranges::count(hits, true);
     JsonObject line;
     line.add("figure", figure)
-        .add("data", fmt::format("{} bits", coder.bits))
+        .add("data", data)
         .add("series", coder.series)
         .add("ratio", n)
         .add("correct", correct)
