@@ -15,6 +15,7 @@ its end: at most 8 GB of disk are needed at a time. What was measured is kept be
 (.partial): a run that was ended goes on where it was.
 """
 import argparse
+import hashlib
 import json
 import os
 import resource
@@ -50,7 +51,7 @@ PIECE = 1_000_000           # rows that are made at a time
 RADIUS = 15                 # bits, of near duplicates
 MOST_MEMORY = 12 << 30
 MOST_ROW_BYTES = 700        # of a file, on the disk: flat f32 x 128 has 661
-LONG = 2.0                  # seconds: a call that takes as much need not be called again
+LONG = 10.0                 # seconds: a call that takes as much need not be called again
 
 Rows = Callable[[int, int], Any]
 
@@ -263,12 +264,22 @@ class Records:
         return self._known[key]
 
 
+def library() -> str:
+    """Of what was compiled: a run that goes on with another would mix the two."""
+    module = Path(nf.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(module.glob("*.so")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def measure_all(output: Path, folder: Path) -> None:
     # Not what changes from hour to hour, as the load does.
     facts = {name: fact for name, fact in machine.facts().items() if name != "load_before"}
-    about = {"version": nf.__version__, "numpy": np.__version__,
+    about = {"version": nf.__version__, "library": library(), "numpy": np.__version__,
              "machine": ", ".join(f"{name} {fact}" for name, fact in facts.items())}
     records = Records(output.with_suffix(".partial"), about)
+    made("sift-1m", "full", store.root(None))  # not under a shard's limit of memory
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         needed, free = MOST_ROW_BYTES * SIZES[-1], shutil.disk_usage(temporary).free
         if free < needed:
