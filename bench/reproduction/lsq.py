@@ -144,7 +144,8 @@ SIFT10M = ("SIFT10M: 10,000,000 descriptors and 10,000 queries, codebooks learne
            "others; LSQ of 7 and 15 codebooks with a byte of the norm, PQ and OPQ of 8 and 16")
 AS_HERE = ("Codebooks of LSQ are trained with the noise of LSQ++. CQ is not built, its recalls are "
            "the paper's. The nearest, or one as near, is among the first N. Queries are of other "
-           "pictures than the base, as there: the first of `learn`, on which nothing is trained. "
+           "pictures than the base, as there: the first of `learn`. Codebooks are trained on the "
+           "rest of it: on other descriptors of the same pictures, none of the base. "
            "Beside them stand views: queries of pictures of the base, seen from elsewhere, whose "
            "nearest lies nearer than what codes stand for, and of which the paper says nothing")
 

@@ -50,8 +50,10 @@ WorkFolder::~WorkFolder() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
+// With all that codebooks depend on: a folder that stays may be of an earlier program.
 std::string CodedSet::path(const std::string& name) const {
-  return folder_.path(fmt::format("{}-{}-{}", descriptors_.name, iterations_, name));
+  return folder_.path(fmt::format("{}-{}-{}-{}", descriptors_.name,
+                                  descriptors_.trained_on().rows(), iterations_, name));
 }
 
 Quantizer CodedSet::trained(const Coder& coder) const {
