@@ -9,6 +9,7 @@
 #include "core/infinity.hpp"
 #include "core/monitor.hpp"
 #include "core/random.hpp"
+#include "distance/kernels.hpp"
 #include "object/object_list.hpp"
 
 namespace nearfield {
@@ -114,7 +115,7 @@ MetricReport check_metric(const ObjectMetric& metric, std::span<const ObjectView
   for (std::size_t i = 0; i < objects.size(); ++i) {
     check_object(metric, objects[i], static_cast<std::int64_t>(i));
   }
-  MetricCheck check(metric, objects, context.isa.value_or(default_isa()));
+  MetricCheck check(metric, objects, isa_of(context));
   if (objects.empty()) return check.report();
   Random random(context.seed);
   Monitor monitor(context, triples);

@@ -62,6 +62,33 @@ TEST(MetricQuick, WordsAreExactOnEveryIsa) {
   }
 }
 
+// Of one that this CPU lacks no kernel runs.
+TEST(MetricQuick, AnUnavailableIsaIsRefused) {
+  const std::vector<Isa> here = available_isas();
+  const Isa lacking = here.front() == Isa::neon ? Isa::avx2 : Isa::neon;
+  const Context context = contract::forced(lacking);
+  const std::vector<std::string> texts = some_texts(60, 1);
+  const auto expect_refused = [&](const auto& call) {
+    test::expect_error(call, ErrorCode::unsupported, {to_string(lacking), to_string(here.back())});
+  };
+  for (const PivotOptions& options : {PivotOptions{}, PivotOptions{.pool = 7}}) {
+    Words index({}, options);
+    expect_refused([&] { index.add(texts, context); });
+    EXPECT_EQ(index.index().size(), 0);
+    index.add(texts);
+    expect_refused([&] { index.add(some_texts(3, 2), context); });
+    expect_refused([&] { index.index().rebuild(context); });
+    EXPECT_EQ(index.index().size(), 60);
+    expect_refused([&] { index.search(texts, {.k = 2}, context); });
+    expect_refused([&] { index.within(texts, {.radius = 2}, context); });
+    expect_refused([&] { index.pairs({.radius = 1}, context); });
+    expect_refused([&] { index.pairs(texts, {.radius = 1}, context); });
+  }
+  std::vector<ObjectView> views;
+  for (const std::string& text : texts) views.push_back(ObjectBytes<std::string>::bytes(text));
+  expect_refused([&] { check_metric(*object_metric("edit"), views, 10, context); });
+}
+
 struct Line {
   double operator()(double a, double b) const { return std::abs(a - b); }
 };

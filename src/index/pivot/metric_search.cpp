@@ -10,6 +10,7 @@
 #include "core/memory_errors.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
+#include "distance/kernels.hpp"
 #include "index/pivot/gpu/metric_devices.hpp"
 #include "index/pivot/metric_state.hpp"
 #include "object/object_verifier.hpp"
@@ -58,7 +59,7 @@ class MetricSearch {
     grid_.query_tile = tuning.query_tile;
     batch_ = tuning.batch;
     grid_.threads = state.metric->any_thread() ? resolve_threads(context.threads) : 1;
-    isa_ = context.isa.value_or(default_isa());
+    isa_ = isa_of(context);
     pairs_ = checked_mul(grid_.queries.size(), grid_.rows, "queries x objects");
   }
 

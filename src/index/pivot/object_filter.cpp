@@ -7,6 +7,7 @@
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "core/tasks.hpp"
+#include "distance/kernels.hpp"
 #include "index/pivot/choose_pivots.hpp"
 
 namespace nearfield {
@@ -61,8 +62,8 @@ ObjectFilter ObjectFilter::made(const ObjectMetric& metric, const ObjectList& ob
   if (signatures) filter.signature_rows_ = RowBlocks(kBoundBlock * filter.signatures_->bytes());
   const std::int64_t pool = std::min(options.pool.value_or(signatures ? 0 : kUsualPool),
                                      std::ssize(rows) / kObjectsPerPivot);
-  const ChosenPivots chosen = choose_pivots(metric, objects, rows, pool, options, context.seed,
-                                            context.isa.value_or(default_isa()), monitor);
+  const ChosenPivots chosen =
+      choose_pivots(metric, objects, rows, pool, options, context.seed, isa_of(context), monitor);
   distances += chosen.distances;
   filter.scale_ = pivot_scale(metric, chosen.largest, options.bits, signatures);
   if (!chosen.rows.empty()) {
@@ -77,7 +78,7 @@ ObjectFilter ObjectFilter::made(const ObjectMetric& metric, const ObjectList& ob
 
 void ObjectFilter::append(const ObjectList& objects, const Context& context, Monitor& monitor) {
   const int threads = resolve_threads(context.threads);
-  const Isa isa = context.isa.value_or(default_isa());
+  const Isa isa = isa_of(context);
   if (signatures_ != nullptr) append_signatures(objects, threads, monitor);
   if (pivots_) pivots_->append(objects, isa, threads, monitor);
   rows_ = objects.size();
