@@ -57,8 +57,9 @@ class ObjectMetric {
   // Whole numbers need no rounding of bounds.
   virtual bool whole_numbers() const { return false; }
 
-  // The part of a distance by which rounding may break the triangle inequality. Bounds are widened
-  // by it.
+  // The part of itself by which rounding may make a distance larger or smaller. The three sides of
+  // a triangle may break the inequality by this part of their sum, and bounds are widened by that.
+  // Whole numbers have none.
   virtual double slack() const { return whole_numbers() ? 0 : 0x1p-40; }
 
   // False: not from two threads at once.

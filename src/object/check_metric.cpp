@@ -24,7 +24,10 @@ void worsen(MetricReport::Violation& worst, double by, const Triple& objects) {
 class MetricCheck {
  public:
   MetricCheck(const ObjectMetric& metric, std::span<const ObjectView> objects, Isa isa)
-      : metric_(metric), objects_(objects), isa_(isa) {}
+      : metric_(metric),
+        objects_(objects),
+        isa_(isa),
+        slack_(metric.whole_numbers() ? 0 : metric.slack()) {}
 
   void look_at(const Triple& triple) {
     const auto [a, b, c] = triple;
@@ -59,11 +62,12 @@ class MetricCheck {
 
   void look_back(double there, double back, const Triple& objects) {
     const double by = std::abs(there - back);
-    if (by > metric_.slack() * (there + back)) worsen(report_.symmetry, by, objects);
+    if (by > slack_ * (there + back)) worsen(report_.symmetry, by, objects);
   }
 
+  // PivotScale widens bounds by what is allowed here.
   void look_at_way(double direct, double first, double second, const Triple& objects) {
-    const double allowed = metric_.slack() * (direct + first + second);
+    const double allowed = slack_ * (direct + first + second);
     const double by = direct - first - second;
     if (by > allowed) worsen(report_.triangle, by, objects);
   }
@@ -71,6 +75,7 @@ class MetricCheck {
   const ObjectMetric& metric_;
   std::span<const ObjectView> objects_;
   Isa isa_;
+  double slack_;  // whole numbers have none, whatever the metric says
   MetricReport report_;
 };
 

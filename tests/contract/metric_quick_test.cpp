@@ -186,6 +186,35 @@ TEST(MetricQuick, BoundsOfSignaturesAllowForSlack) {
   }
 }
 
+// Each distance is as far off as slack allows, or nearly, up or down.
+struct LineOff {
+  static constexpr double slack = 1e-2;
+  double operator()(double a, double b) const {
+    const bool up = (std::llround(a * 977) + std::llround(b * 977)) % 2 == 0;
+    return std::abs(a - b) * (1 + (up ? 0.999 : -0.999) * slack);
+  }
+};
+
+TEST(MetricQuick, WhatCheckMetricAllowsLosesNothing) {
+  const std::vector<double> places = some_places(40);
+  const MetricReport report = check_metric<double>(LineOff{}, places, 20'000);
+  ASSERT_TRUE(report.holds()) << to_string(report);
+  PivotIndex<double, LineOff> pivots({}, {.pool = 1});
+  PivotIndex<double, LineOff> scan({}, {.pool = 0});
+  pivots.add(places);
+  scan.add(places);
+  for (const double place : places) {
+    const std::vector<double> query{place + 5.0 / 977};  // beside it, and off the other way
+    for (const double other : places) {
+      const double radius = LineOff()(query[0], other);
+      const Ranges want = scan.within(query, {.radius = radius});
+      ASSERT_EQ(pivots.within(query, {.radius = radius}).ids, want.ids) << radius;
+      const Ranges ids = pivots.within(query, {.radius = radius, .ids_only = true});
+      ASSERT_EQ(ids.ids, scan.within(query, {.radius = radius, .ids_only = true}).ids) << radius;
+    }
+  }
+}
+
 // What is surely near needs no distance either, where nobody asks how near.
 TEST(MetricQuick, IdsAloneTakeFewerDistances) {
   for (const PivotOptions& options :

@@ -76,6 +76,17 @@ TEST(CheckMetric, AllowsSlack) {
   EXPECT_TRUE(checked(FloatLine{1e-6}).holds());
 }
 
+// Bounds by whole numbers are not widened.
+struct WholeSquare {
+  static constexpr bool whole_numbers = true;
+  static constexpr double slack = 1;
+  double operator()(double a, double b) const {
+    return (std::floor(a) - std::floor(b)) * (std::floor(a) - std::floor(b));
+  }
+};
+
+TEST(CheckMetric, AllowsWholeNumbersNoSlack) { EXPECT_GT(checked(WholeSquare{}).triangle.by, 0); }
+
 TEST(CheckMetric, OfNothing) {
   EXPECT_TRUE(check_metric(*object_metric("edit"), {}).holds());
   test::expect_error([] { check_metric(*object_metric("edit"), {}, -1); },
