@@ -62,7 +62,8 @@ class ObjectMetric {
   // Whole numbers have none.
   virtual double slack() const { return whole_numbers() ? 0 : 0x1p-40; }
 
-  // False: not from two threads at once.
+  // False: an index does not call it from two threads at once, also where several search. Another
+  // index of the same metric does not know of it.
   virtual bool any_thread() const { return true; }
 
   // Objects begin at a multiple of this.

@@ -1,10 +1,13 @@
 // Indexes of objects: what is exact, what is not, and what is refused.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -300,6 +303,51 @@ TEST(MetricQuick, WhatFailsLeavesTheIndexAsItWas) {
   EXPECT_THROW(index.add(some_places(10), cancelled), Error);
   EXPECT_THROW(index.search(std::vector{5.0}, {}, cancelled), Error);
   EXPECT_EQ(index.index().size(), 110);
+}
+
+// Says when it is called while it runs.
+class OneAtATime final : public ObjectMetric {
+ public:
+  std::string name() const override { return "one at a time"; }
+  bool any_thread() const override { return false; }
+  std::int64_t alignment() const override { return alignof(double); }
+  void distances(ObjectView from, std::span<const ObjectView> to, double, Isa,
+                 std::span<double> out) const override {
+    if (runs_.exchange(true)) overlaps_ = true;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      std::this_thread::yield();
+      out[i] = Line()(ObjectBytes<double>::view(from), ObjectBytes<double>::view(to[i]));
+    }
+    runs_ = false;
+  }
+  bool overlaps() const { return overlaps_; }
+
+ private:
+  mutable std::atomic<bool> runs_ = false;
+  mutable std::atomic<bool> overlaps_ = false;
+};
+
+TEST(MetricQuick, AMetricOfOneThreadIsCalledByOneReaderAtATime) {
+  const auto metric = std::make_shared<OneAtATime>();
+  MetricIndex index(metric, {.pool = 4});
+  const std::vector<double> places = some_places(100);
+  const PackedObjects<double> packed(places);
+  index.add(packed.views());
+  const test::TempFolder folder;
+  const auto ask = [&](int reader) {
+    for (int i = 0; i < 5; ++i) {
+      index.search(packed.views(), {.k = 3});
+      index.within(packed.views(), {.radius = 5});
+      index.pairs({.radius = 1});
+      index.pairs(packed.views().first(10), {.radius = 1});
+      index.save(folder.path(reader == 0 ? "first" : "second"));
+    }
+  };
+  {
+    const std::jthread other([&] { ask(0); });
+    ask(1);
+  }
+  EXPECT_FALSE(metric->overlaps());
 }
 
 TEST(MetricQuick, MistakesAreRefused) {
