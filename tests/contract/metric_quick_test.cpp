@@ -350,6 +350,33 @@ TEST(MetricQuick, AMetricOfOneThreadIsCalledByOneReaderAtATime) {
   EXPECT_FALSE(metric->overlaps());
 }
 
+// Of objects: never falling, on the way, and at the end all.
+TEST(MetricQuick, AddingAndRebuildingSayHowFarTheyAre) {
+  const std::vector<double> places = some_places(500);
+  for (const PivotOptions& options :
+       {PivotOptions{.pool = 0}, PivotOptions{.pool = 4}, PivotOptions{.signatures = false}}) {
+    std::vector<Progress> said;
+    Context context{.threads = 1};
+    context.progress = [&](const Progress& progress) { said.push_back(progress); };
+    const auto expect_said = [&](std::int64_t total) {
+      ASSERT_GE(said.size(), 2U);
+      EXPECT_GT(said.front().done, 0);
+      EXPECT_LT(said.front().done, total);
+      for (std::size_t i = 1; i < said.size(); ++i) EXPECT_GE(said[i].done, said[i - 1].done);
+      EXPECT_EQ(said.back().done, total);
+      for (const Progress& progress : said) EXPECT_EQ(progress.total, total);
+      said.clear();
+    };
+    PivotIndex<double, UnclampedLine> index({}, options);
+    index.add(places, context);
+    expect_said(500);
+    index.add(places, context);  // to pivots that are there
+    expect_said(500);
+    index.index().rebuild(context);
+    expect_said(1'000);
+  }
+}
+
 TEST(MetricQuick, MistakesAreRefused) {
   using test::expect_error;
   constexpr auto kInvalid = ErrorCode::invalid_argument;

@@ -124,6 +124,7 @@ void MetricIndex::Impl::append(std::span<const ObjectView> objects,
   if (!is_to_choose(live)) {
     Monitor monitor(context, std::ssize(objects));
     state.filter.append(state.objects, context, monitor);
+    monitor.finish();
     state.ids.add(ids);
     state.distances += std::ssize(objects) * state.filter.pivots();
     return;
@@ -136,6 +137,7 @@ void MetricIndex::Impl::append(std::span<const ObjectView> objects,
   std::int64_t distances = state.distances;
   ObjectFilter filter = ObjectFilter::made(*state.metric, state.objects, rows, state.options,
                                            context, monitor, distances);
+  monitor.finish();
   state.ids.add(ids);
   state.filter = std::move(filter);
   state.chosen_from = live;

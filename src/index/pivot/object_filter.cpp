@@ -91,14 +91,14 @@ void ObjectFilter::append_signatures(const ObjectList& objects, int threads, Mon
   const std::int64_t blocks = divide_up(objects.size(), kBoundBlock) - first_block;
   const int used = metric_->any_thread() ? threads : 1;
   run_tasks(blocks, used, [&](std::int64_t task, int) {
-    const std::int64_t block = (first_block + task) * kBoundBlock;
-    const std::int64_t end = std::min(block + kBoundBlock, objects.size());
-    for (std::int64_t row = std::max(block, begin); row < end; ++row) {
+    const std::int64_t first = std::max((first_block + task) * kBoundBlock, begin);
+    const std::int64_t end = std::min((first_block + task + 1) * kBoundBlock, objects.size());
+    for (std::int64_t row = first; row < end; ++row) {
       auto* const out =
           signature_rows_.own_block_of(row) + row % kBoundBlock * signatures_->bytes();
       signatures_->make(objects.view(row), reinterpret_cast<std::byte*>(out));
     }
-    monitor.check();
+    monitor.advance(pivots_ ? 0 : end - first);  // where there are pivots, their table counts
   });
 }
 
