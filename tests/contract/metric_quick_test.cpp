@@ -350,6 +350,69 @@ TEST(MetricQuick, AMetricOfOneThreadIsCalledByOneReaderAtATime) {
   EXPECT_FALSE(metric->overlaps());
 }
 
+// Cancels a call when it is asked for the so-manieth time, and counts what it is asked for then.
+class Cancelling final : public ObjectMetric {
+ public:
+  std::string name() const override { return "cancelling"; }
+  bool any_thread() const override { return false; }
+  std::int64_t alignment() const override { return alignof(double); }
+  void distances(ObjectView from, std::span<const ObjectView> to, double, Isa,
+                 std::span<double> out) const override {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      out[i] = Line()(ObjectBytes<double>::view(from), ObjectBytes<double>::view(to[i]));
+    }
+    most_at_once_ = std::max(most_at_once_, std::ssize(to));
+    calls_after_ += calls_ >= at_call_;
+    if (++calls_ == at_call_) cancel_.cancel();
+  }
+  void cancel_at(std::int64_t call, CancelToken cancel) {
+    calls_ = calls_after_ = 0;
+    at_call_ = call;
+    cancel_ = std::move(cancel);
+  }
+  std::int64_t calls() const { return calls_; }
+  std::int64_t calls_after() const { return calls_after_; }
+  std::int64_t most_at_once() const { return most_at_once_; }
+
+ private:
+  mutable std::int64_t calls_ = 0;
+  mutable std::int64_t calls_after_ = 0;
+  mutable std::int64_t most_at_once_ = 0;
+  std::int64_t at_call_ = -1;
+  mutable CancelToken cancel_;
+};
+
+// While pivots are chosen, while their table is filled, and while queries are compared with them.
+TEST(MetricQuick, ACancelledCallAsksTheMetricForNoMore) {
+  const auto metric = std::make_shared<Cancelling>();
+  const std::vector<double> places = some_places(2'000);
+  const PackedObjects<double> packed(places);
+  const auto expect_cancelled = [&](std::int64_t call, const auto& run) {
+    Context context;
+    metric->cancel_at(call, context.cancel);
+    test::expect_error([&] { run(context); }, ErrorCode::cancelled, {});
+    EXPECT_EQ(metric->calls_after(), 0) << call;
+  };
+  const auto uncounted = [&] { metric->cancel_at(-1, {}); };
+  uncounted();
+  MetricIndex index(metric, {.pool = 20});
+  index.add(packed.views());
+  const std::int64_t calls = metric->calls();
+  for (std::int64_t call = 1; call < calls; call += 29) {
+    MetricIndex other(metric, {.pool = 20});
+    expect_cancelled(call, [&](const Context& context) { other.add(packed.views(), context); });
+    EXPECT_EQ(other.size(), 0);
+    expect_cancelled(call, [&](const Context& context) { index.rebuild(context); });
+  }
+  for (const std::int64_t call : {1, 2, 30}) {
+    expect_cancelled(call,
+                     [&](const Context& context) { index.search(packed.views(), {}, context); });
+  }
+  uncounted();
+  EXPECT_EQ(index.search(packed.views().first(1), {.k = 3}).counts.front(), 3);
+  EXPECT_EQ(metric->most_at_once(), 256);
+}
+
 // Of objects: never falling, on the way, and at the end all.
 TEST(MetricQuick, AddingAndRebuildingSayHowFarTheyAre) {
   const std::vector<double> places = some_places(500);

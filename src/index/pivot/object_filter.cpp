@@ -161,8 +161,7 @@ ObjectBounds::ObjectBounds(const ObjectFilter& filter, std::span<const ObjectVie
   const int used = filter.metric_->any_thread() ? threads : 1;
   run_tasks(std::ssize(queries), used, [&](std::int64_t query, int) {
     const auto i = static_cast<std::size_t>(query);
-    reaches_[i] = filter.pivots_->reach_of(queries[i], isa);
-    monitor.check();
+    reaches_[i] = filter.pivots_->reach_of(queries[i], isa, monitor);
   });
   distances_ = std::ssize(queries) * filter.pivots_->pivots().size();
 }

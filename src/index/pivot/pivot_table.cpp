@@ -116,12 +116,13 @@ void PivotTable::append(const ObjectList& objects, Isa isa, int threads, Monitor
   run_tasks(end_block - first_block, used, [&](std::int64_t task, int) {
     const std::int64_t first = std::max((first_block + task) * kBoundBlock, begin);
     const std::int64_t end = std::min((first_block + task + 1) * kBoundBlock, objects.size());
-    take_block(objects, {first, end}, isa);
+    take_block(objects, {first, end}, isa, monitor);
     monitor.advance(end - first);
   });
 }
 
-void PivotTable::take_block(const ObjectList& objects, Range rows, Isa isa) {
+void PivotTable::take_block(const ObjectList& objects, Range rows, Isa isa,
+                            const Monitor& monitor) {
   std::array<ObjectView, kBoundBlock> views;
   const auto count = static_cast<std::size_t>(rows.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -131,9 +132,8 @@ void PivotTable::take_block(const ObjectList& objects, Range rows, Isa isa) {
   std::vector<double> by_pivot(pool * count);
   for (std::size_t pivot = 0; pivot < pool; ++pivot) {
     const auto out = std::span(by_pivot).subspan(pivot * count, count);
-    metric_->distances(pivots_.view(static_cast<std::int64_t>(pivot)),
-                       std::span(views).first(count), kInfinity, isa, out);
-    settle_distances(*metric_, kInfinity, out);
+    all_distances(*metric_, pivots_.view(static_cast<std::int64_t>(pivot)),
+                  std::span(views).first(count), isa, out, monitor);
   }
   std::vector<double> of_row(pool);
   for (std::size_t i = 0; i < count; ++i) {
@@ -160,13 +160,12 @@ void PivotTable::put_row(std::int64_t row, std::span<const double> distances) {
   }
 }
 
-PivotReach PivotTable::reach_of(ObjectView query, Isa isa) const {
+PivotReach PivotTable::reach_of(ObjectView query, Isa isa, const Monitor& monitor) const {
   std::vector<ObjectView> views;
   views.reserve(static_cast<std::size_t>(pivots_.size()));
   for (std::int64_t i = 0; i < pivots_.size(); ++i) views.push_back(pivots_.view(i));
   std::vector<double> distances(views.size());
-  metric_->distances(query, views, kInfinity, isa, distances);
-  settle_distances(*metric_, kInfinity, distances);
+  all_distances(*metric_, query, views, isa, distances, monitor);
   PivotReach reach;
   for (std::size_t i = 0; i < distances.size(); ++i) {
     scale_.reach(distances[i], static_cast<std::int64_t>(i), reach);

@@ -83,7 +83,8 @@ void expect_bounds(const ObjectMetric& metric, bool whole, const TableCase& aske
   std::int64_t positive = 0;
   for (int round = 0; round < 20; ++round) {
     const Point query = some_point(random, whole);
-    const PivotReach reach = table.reach_of(ObjectBytes<Point>::bytes(query), default_isa());
+    const PivotReach reach =
+        table.reach_of(ObjectBytes<Point>::bytes(query), default_isa(), monitor);
     std::vector<std::uint8_t> first;
     for (const Isa isa : available_isas()) {
       std::vector<std::uint8_t> levels(256, 0);
