@@ -440,6 +440,37 @@ TEST(MetricQuick, AddingAndRebuildingSayHowFarTheyAre) {
   }
 }
 
+// Distances to pivots are kept of fewer queries at a time.
+TEST(MetricQuick, ASmallLimitStillAnswers) {
+  const std::vector<double> places = some_places(600);
+  PivotIndex<double, Line> index(Line{}, {.pool = 16});
+  index.add(places);
+  Context context{.threads = 1};
+  const auto expect_same = [&](const auto& call) {
+    context.memory_limit.reset();
+    const auto want = call();
+    const Plan& usual = want.stats.plan;
+    for (const std::int64_t part : {2, 3, 4}) {
+      context.memory_limit = usual.result_bytes + usual.working_bytes / part;
+      const auto got = call();
+      const Plan& plan = got.stats.plan;
+      EXPECT_EQ(got.keys, want.keys) << part;
+      EXPECT_LT(plan.query_batch, usual.query_batch);
+      EXPECT_LE(plan.result_bytes + plan.working_bytes, *context.memory_limit);
+    }
+    return want.stats.plan.working_bytes;
+  };
+  expect_same([&] { return index.search(places, {.k = 3}, context); });
+  expect_same([&] { return index.pairs(places, {.count = 50}, context); });
+  const std::int64_t of_others =
+      index.pairs(places, {.count = 50}, Context{.threads = 1}).stats.plan.working_bytes;
+  EXPECT_EQ(expect_same([&] { return index.pairs({.count = 50}, context); }),
+            of_others + 600 * static_cast<std::int64_t>(sizeof(ObjectView)));
+  context.memory_limit = 600 * 16 - 1;
+  test::expect_error([&] { index.pairs({.count = 1}, context); }, ErrorCode::memory_limit,
+                     {"600 objects", "9600 bytes", "9599"});
+}
+
 TEST(MetricQuick, MistakesAreRefused) {
   using test::expect_error;
   constexpr auto kInvalid = ErrorCode::invalid_argument;
