@@ -38,8 +38,8 @@ struct RisingTuning {
   // told the newest threshold once a block.
   std::int64_t first_block = 16;
   std::int64_t most_block = 256;
-  // Queries whose distances to pivots are kept at a time, 2.5 KiB each. Where memory is short,
-  // first of all fewer, but enough for all threads and for lists of devices.
+  // Queries whose distances to pivots are kept at a time, 2.5 KiB each. Where memory is short, the
+  // first to go, down to the small one.
   std::int64_t batch = 4096;
   std::int64_t small_batch = 64;
 };
