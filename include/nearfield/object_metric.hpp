@@ -263,6 +263,10 @@ struct MetricReport {
   Violation identity;        // the distance from an object to itself
   Violation symmetry;        // |d(a, b) - d(b, a)|, beyond what slack allows
   Violation triangle;        // d(a, c) - d(a, b) - d(b, c), likewise
+  // Of what the metric says of itself:
+  Violation whole_numbers;  // what a distance is above a whole number, where all are to be whole
+  Violation bound;          // by so much or more the bound by signatures is above the distance
+  Violation limit;          // how far a distance asked for with a limit is from what it may be
 
   bool holds() const;
 };
