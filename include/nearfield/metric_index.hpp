@@ -79,7 +79,8 @@ struct MetricIndexStats {
 // Results are those of brute force: keys are distances, in the order (distance, id). In Stats,
 // pairs_verified is how many distances were computed, those to pivots among them.
 //
-// One writer at a time, which waits for readers; any number of readers.
+// One writer at a time, which waits for readers; any number of readers, but one at a time where the
+// metric may not be called from two threads.
 class MetricIndex {
  public:
   explicit MetricIndex(std::shared_ptr<const ObjectMetric> metric, PivotOptions options = {});
@@ -129,6 +130,7 @@ class MetricIndex {
 
  private:
   struct Impl;
+  class Asking;
   explicit MetricIndex(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

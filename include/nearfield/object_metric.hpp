@@ -57,11 +57,13 @@ class ObjectMetric {
   // Whole numbers need no rounding of bounds.
   virtual bool whole_numbers() const { return false; }
 
-  // The part of a distance by which rounding may break the triangle inequality. Bounds are widened
-  // by it.
+  // The part of itself by which rounding may make a distance larger or smaller. The three sides of
+  // a triangle may break the inequality by this part of their sum, and bounds are widened by that.
+  // Whole numbers have none.
   virtual double slack() const { return whole_numbers() ? 0 : 0x1p-40; }
 
-  // False: not from two threads at once.
+  // False: an index does not call it from two threads at once, also where several search. Another
+  // index of the same metric does not know of it.
   virtual bool any_thread() const { return true; }
 
   // Objects begin at a multiple of this.
@@ -261,6 +263,10 @@ struct MetricReport {
   Violation identity;        // the distance from an object to itself
   Violation symmetry;        // |d(a, b) - d(b, a)|, beyond what slack allows
   Violation triangle;        // d(a, c) - d(a, b) - d(b, c), likewise
+  // Of what the metric says of itself:
+  Violation whole_numbers;  // what a distance is above a whole number, where all are to be whole
+  Violation bound;          // by so much or more the bound by signatures is above the distance
+  Violation limit;          // how far a distance asked for with a limit is from what it may be
 
   bool holds() const;
 };

@@ -42,6 +42,10 @@ const DistanceKernels& distance_kernels(Isa isa) {
   fail(ErrorCode::unsupported, "ISA {} is not available here, only:{}", to_string(isa), names);
 }
 
+Isa isa_of(const Context& context) {
+  return distance_kernels(context.isa ? *context.isa : default_isa()).isa;
+}
+
 PreparedQuery::PreparedQuery(DType dtype, std::int64_t cols, Isa isa)
     : cols_(cols),
       load_(row_loaders(isa)[static_cast<std::size_t>(dtype)]),

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include <nearfield/context.hpp>
 #include <nearfield/isa.hpp>
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
@@ -51,6 +52,9 @@ struct DistanceKernels {
 
 // The table of one ISA, never changed; throws unsupported if it was not built or this CPU lacks it.
 const DistanceKernels& distance_kernels(Isa isa);
+
+// Which one a call takes. Throws unsupported as distance_kernels does.
+Isa isa_of(const Context& context);
 
 // A query as the kernels read it: float64 (or the bits as they are), zero-padded to whole steps of
 // eight, aligned. Zeros add nothing to any metric.

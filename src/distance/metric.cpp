@@ -1,5 +1,6 @@
 #include <nearfield/metric.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -8,6 +9,7 @@
 
 #include "core/fail.hpp"
 #include "core/infinity.hpp"
+#include "distance/power_of.hpp"
 
 #define NEARFIELD_INLINE inline
 
@@ -102,6 +104,13 @@ double reported_value(MetricSpec metric, double key) {
       return plain::power(key, 1 / metric.p);
   }
   return key;
+}
+
+// Of exponents beyond those of metrics 2p need not be an int. 2^70 already makes 0 of every x below
+// 1.
+double power_of(double x, double p) {
+  constexpr double kLargest = 0x1p70;
+  return p <= kMostP ? plain::power(x, p) : plain::any_power(x, std::min(p, kLargest));
 }
 
 double key_of(MetricSpec metric, double reported) {

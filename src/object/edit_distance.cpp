@@ -1,7 +1,8 @@
 #include "object/edit_distance.hpp"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
+#include <utility>
 
 #include "core/checked.hpp"
 #include "object/symbols.hpp"
@@ -33,6 +34,12 @@ int advance_word(ColumnWord& word, std::uint64_t same, int from_above, int last_
   word.falls = up & vertical;
   return change;
 }
+
+// The last row of a whose symbol is that of a column of b.
+struct SameSymbol {
+  std::size_t row = 0;     // 0: none
+  std::size_t before = 0;  // the number one row and two columns before
+};
 
 }  // namespace
 
@@ -83,37 +90,40 @@ std::int64_t EditPattern::distance(std::span<const char32_t> text, std::int64_t 
   return distance;
 }
 
+// Lowrance and Wagner's recurrence in the memory of a few rows, as Zhao and Sahni (2019) have it. A
+// swap turns x, d symbols, y into y, e symbols, x at the cost of 1 + d + e. Where d and e are both
+// 1 or more, replacing in place costs no more: max(d, e) + 2. So one of them is 0, and of an older
+// row a swap needs a single number for each column.
 std::int64_t damerau_distance(std::span<const char32_t> a, std::span<const char32_t> b) {
-  const std::int64_t rows = std::ssize(a);
-  const std::int64_t cols = std::ssize(b);
-  const std::int64_t never = rows + cols;
-  // [row + 1][col + 1]: between the first `row` of a and the first `col` of b; before them a border
-  // that is too far for everyone.
-  const auto stride = static_cast<std::size_t>(cols + 2);
-  std::vector<std::int64_t> table(static_cast<std::size_t>(rows + 2) * stride, never);
-  const auto at = [&](std::int64_t row, std::int64_t col) -> std::int64_t& {
-    return table[static_cast<std::size_t>(row + 1) * stride + static_cast<std::size_t>(col + 1)];
-  };
-  for (std::int64_t row = 0; row <= rows; ++row) at(row, 0) = row;
-  for (std::int64_t col = 0; col <= cols; ++col) at(0, col) = col;
-  std::map<char32_t, std::int64_t> last_row_with;  // of a; 0: none
-  for (std::int64_t row = 1; row <= rows; ++row) {
-    const char32_t own = a[static_cast<std::size_t>(row - 1)];
-    std::int64_t last_same_col = 0;
-    for (std::int64_t col = 1; col <= cols; ++col) {
-      const char32_t other = b[static_cast<std::size_t>(col - 1)];
-      const auto found = last_row_with.find(other);
-      const std::int64_t swap_row = found != last_row_with.end() ? found->second : 0;
-      const std::int64_t swap_col = last_same_col;
-      if (own == other) last_same_col = col;
-      const std::int64_t swapped =
-          at(swap_row - 1, swap_col - 1) + (row - swap_row - 1) + 1 + (col - swap_col - 1);
-      at(row, col) = std::min({at(row - 1, col - 1) + (own == other ? 0 : 1), at(row - 1, col) + 1,
-                               at(row, col - 1) + 1, swapped});
+  if (a.size() < b.size()) std::swap(a, b);  // either way the same, and rows are as long as b
+  // [col]: between the first `col` of b and the first `row` of a, or one fewer, or two.
+  std::vector<std::size_t> current(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> before_last(b.size() + 1);
+  std::vector<SameSymbol> same(b.size() + 1);
+  std::iota(current.begin(), current.end(), std::size_t{0});
+  for (std::size_t row = 1; row <= a.size(); ++row) {
+    std::swap(before_last, last);
+    std::swap(last, current);
+    current[0] = row;
+    const char32_t own = a[row - 1];
+    std::size_t own_col = 0;  // the last of b that is `own`; 0: none
+    for (std::size_t col = 1; col <= b.size(); ++col) {
+      const char32_t other = b[col - 1];
+      std::size_t fewest =
+          std::min({last[col - 1] + (own == other ? 0 : 1), last[col] + 1, current[col - 1] + 1});
+      if (own == other) {
+        own_col = col;
+        same[col] = {row, col > 1 ? last[col - 2] : 0};
+      } else if (own_col > 0 && own_col + 1 == col && same[col].row > 0) {
+        fewest = std::min(fewest, same[col].before + (row - same[col].row));
+      } else if (own_col > 0 && row > 1 && a[row - 2] == other) {
+        fewest = std::min(fewest, before_last[own_col - 1] + (col - own_col));
+      }
+      current[col] = fewest;
     }
-    last_row_with[own] = row;
   }
-  return at(rows, cols);
+  return static_cast<std::int64_t>(current.back());
 }
 
 }  // namespace nearfield

@@ -8,6 +8,7 @@
 
 #include "core/fail.hpp"
 #include "core/infinity.hpp"
+#include "distance/power_of.hpp"
 #include "object/hash_of_numbers.hpp"
 
 namespace nearfield {
@@ -117,9 +118,9 @@ double LpDistance::operator()(std::span<const double> a, std::span<const double>
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double part = std::abs(a[i] - b[i]) / largest;
-    sum += p == 1 ? part : p == 2 ? part * part : std::pow(part, p);
+    sum += p == 1 ? part : p == 2 ? part * part : power_of(part, p);
   }
-  return largest * (p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p));
+  return largest * (p == 1 ? sum : p == 2 ? std::sqrt(sum) : power_of(sum, 1 / p));
 }
 
 HausdorffDistance::HausdorffDistance(std::int64_t columns_of_a_point)

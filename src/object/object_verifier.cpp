@@ -5,15 +5,9 @@
 #include <cmath>
 
 #include "core/fail.hpp"
+#include "core/infinity.hpp"
 
 namespace nearfield {
-namespace {
-
-// A metric is asked for so many at once: as many as a block of a search has.
-constexpr std::int64_t kDistancesAtOnce = 256;
-
-}  // namespace
-
 void settle_distances(const ObjectMetric& metric, double limit, std::span<double> distances) {
   for (double& distance : distances) {
     const bool given_up = distance > limit;
@@ -24,6 +18,17 @@ void settle_distances(const ObjectMetric& metric, double limit, std::span<double
           metric.name(), distance);
     }
     distance += 0.0;
+  }
+}
+
+void all_distances(const ObjectMetric& metric, ObjectView from, std::span<const ObjectView> to,
+                   Isa isa, std::span<double> out, const Monitor& monitor) {
+  constexpr auto kPiece = static_cast<std::size_t>(kDistancesAtOnce);
+  for (std::size_t first = 0; first < to.size(); first += kPiece) {
+    monitor.check();
+    const std::size_t count = std::min(kPiece, to.size() - first);
+    metric.distances(from, to.subspan(first, count), kInfinity, isa, out.subspan(first, count));
+    settle_distances(metric, kInfinity, out.subspan(first, count));
   }
 }
 

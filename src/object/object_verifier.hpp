@@ -11,8 +11,16 @@
 
 namespace nearfield {
 
+// A metric is asked for so many at once: as many as a block of a search has. What watches a call is
+// asked before each time.
+inline constexpr std::int64_t kDistancesAtOnce = 256;
+
 // Throws invalid_argument for what is no distance: NaN, infinite or negative. -0 becomes 0.
 void settle_distances(const ObjectMetric& metric, double limit, std::span<double> distances);
+
+// The distances themselves, piece by piece, settled.
+void all_distances(const ObjectMetric& metric, ObjectView from, std::span<const ObjectView> to,
+                   Isa isa, std::span<double> out, const Monitor& monitor);
 
 class ObjectVerifier final : public Verifier {
  public:

@@ -7,7 +7,6 @@
 #include "core/memory_errors.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
-#include "distance/kernels.hpp"
 #include "search/check_rows.hpp"
 #include "search/prepared_base.hpp"
 
@@ -36,10 +35,6 @@ Plan memory_plan(MatrixView rows, int threads, const Context& context) {
 std::int64_t prepared_bytes(std::int64_t rows, std::int64_t cols, int threads) {
   return rows * RoundedRows::bytes_per_row(cols) + RoundedRows::fixed_bytes(cols, threads) +
          fit_bytes(cols);
-}
-
-Isa isa_of(const Context& context) {
-  return distance_kernels(context.isa ? *context.isa : default_isa()).isa;
 }
 
 std::optional<PreparedBase> prepare(MatrixView rows, MetricSpec metric, const Context& context) {

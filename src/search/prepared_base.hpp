@@ -8,6 +8,7 @@
 #include <nearfield/matrix.hpp>
 #include <nearfield/metric.hpp>
 
+#include "distance/kernels.hpp"
 #include "filter/rounded/rounded_rows.hpp"
 
 namespace nearfield {
@@ -18,9 +19,6 @@ struct PreparedBase {
   BaseRounding rounding;
   RoundedRows rows;
 };
-
-// Which one a search takes. Throws if it is not available here.
-Isa isa_of(const Context& context);
 
 // What it takes to prepare so many rows, with what its making takes.
 std::int64_t prepared_bytes(std::int64_t rows, std::int64_t cols, int threads);

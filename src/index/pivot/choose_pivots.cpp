@@ -111,13 +111,11 @@ class Choosing {
   }
 
   std::vector<double> distances(std::int64_t from, std::span<const std::int64_t> to) {
-    monitor_.check();
     std::vector<ObjectView> views;
     views.reserve(to.size());
     for (const std::int64_t row : to) views.push_back(objects_.view(row));
     std::vector<double> out(to.size());
-    metric_.distances(objects_.view(from), views, kInfinity, isa_, out);
-    settle_distances(metric_, kInfinity, out);
+    all_distances(metric_, objects_.view(from), views, isa_, out, monitor_);
     computed_ += std::ssize(out);
     for (const double distance : out) largest_ = std::max(largest_, distance);
     return out;

@@ -60,7 +60,8 @@ void check_room(const MetricState& state, std::span<const ObjectView> objects,
 }  // namespace
 
 struct MetricIndex::Impl {
-  explicit Impl(MetricState its_state) : state(std::move(its_state)) {}
+  explicit Impl(MetricState its_state)
+      : state(std::move(its_state)), any_thread(state.metric->any_thread()) {}
 
   void add(std::span<const ObjectView> objects, std::span<const std::int64_t> ids,
            const Context& context);
@@ -76,6 +77,8 @@ struct MetricIndex::Impl {
 
   MetricState state;
   bool read_only = false;
+  const bool any_thread;            // of the metric
+  mutable std::mutex asking_alone;  // held by readers that call a metric which is not of any thread
   mutable std::shared_mutex mutex;
 
   void check_writable() const {
@@ -83,6 +86,20 @@ struct MetricIndex::Impl {
       fail(ErrorCode::invalid_argument, "the index was opened read-only: open it without");
     }
   }
+};
+
+// Held by a reader that calls the metric.
+class MetricIndex::Asking {
+ public:
+  // Who waits for another reader is not yet one that a writer waits for.
+  explicit Asking(const Impl& impl) : alone_(impl.asking_alone, std::defer_lock) {
+    if (!impl.any_thread) alone_.lock();
+    shared_ = std::shared_lock(impl.mutex);
+  }
+
+ private:
+  std::unique_lock<std::mutex> alone_;
+  std::shared_lock<std::shared_mutex> shared_;
 };
 
 void check_pivot_options(const PivotOptions& options) {
@@ -107,6 +124,7 @@ void MetricIndex::Impl::append(std::span<const ObjectView> objects,
   if (!is_to_choose(live)) {
     Monitor monitor(context, std::ssize(objects));
     state.filter.append(state.objects, context, monitor);
+    monitor.finish();
     state.ids.add(ids);
     state.distances += std::ssize(objects) * state.filter.pivots();
     return;
@@ -119,6 +137,7 @@ void MetricIndex::Impl::append(std::span<const ObjectView> objects,
   std::int64_t distances = state.distances;
   ObjectFilter filter = ObjectFilter::made(*state.metric, state.objects, rows, state.options,
                                            context, monitor, distances);
+  monitor.finish();
   state.ids.add(ids);
   state.filter = std::move(filter);
   state.chosen_from = live;
@@ -265,29 +284,29 @@ std::vector<std::int64_t> MetricIndex::ids() const {
 
 Neighbors MetricIndex::search(std::span<const ObjectView> queries,
                               const MetricSearchOptions& options, const Context& context) const {
-  const std::shared_lock lock(impl_->mutex);
+  const Asking lock(*impl_);
   return search_metric(impl_->state, queries, options, context);
 }
 
 Ranges MetricIndex::within(std::span<const ObjectView> queries, const MetricRangeOptions& options,
                            const Context& context) const {
-  const std::shared_lock lock(impl_->mutex);
+  const Asking lock(*impl_);
   return metric_within(impl_->state, queries, options, context);
 }
 
 Pairs MetricIndex::pairs(const MetricPairsOptions& options, const Context& context) const {
-  const std::shared_lock lock(impl_->mutex);
+  const Asking lock(*impl_);
   return metric_pairs(impl_->state, options, context);
 }
 
 Pairs MetricIndex::pairs(std::span<const ObjectView> others, const MetricPairsOptions& options,
                          const Context& context) const {
-  const std::shared_lock lock(impl_->mutex);
+  const Asking lock(*impl_);
   return metric_pairs(impl_->state, others, options, context);
 }
 
 void MetricIndex::save(const std::string& path, const Context& context) const {
-  const std::shared_lock lock(impl_->mutex);
+  const Asking lock(*impl_);
   write_metric_file(impl_->state, path, context);
 }
 

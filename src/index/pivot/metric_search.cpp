@@ -10,6 +10,7 @@
 #include "core/memory_errors.hpp"
 #include "core/tasks.hpp"
 #include "device/device_name.hpp"
+#include "distance/kernels.hpp"
 #include "index/pivot/gpu/metric_devices.hpp"
 #include "index/pivot/metric_state.hpp"
 #include "object/object_verifier.hpp"
@@ -28,6 +29,8 @@ constexpr Metric kAsTheyAre = Metric::l1;
 
 constexpr const char* kAdvice = "ask fewer queries at a time, or for fewer results";
 
+constexpr auto kViewBytes = static_cast<std::int64_t>(sizeof(ObjectView));
+
 struct RisingTuning {
   // Queries that share what is kept of rows while it is in a cache. Each has a byte for every row.
   std::int64_t query_tile = 4;
@@ -35,8 +38,10 @@ struct RisingTuning {
   // told the newest threshold once a block.
   std::int64_t first_block = 16;
   std::int64_t most_block = 256;
-  // Queries whose distances to pivots are kept at a time, 2.5 KiB each.
+  // Queries whose distances to pivots are kept at a time, 2.5 KiB each. Where memory is short, the
+  // first to go, down to the small one.
   std::int64_t batch = 4096;
+  std::int64_t small_batch = 64;
 };
 
 class MetricSearch {
@@ -56,9 +61,9 @@ class MetricSearch {
     grid_.first_block = tuning.first_block;
     grid_.most_block = tuning.most_block;
     grid_.query_tile = tuning.query_tile;
-    batch_ = tuning.batch;
+    batch_ = std::clamp<std::int64_t>(grid_.queries.size(), 1, tuning.batch);
     grid_.threads = state.metric->any_thread() ? resolve_threads(context.threads) : 1;
-    isa_ = context.isa.value_or(default_isa());
+    isa_ = isa_of(context);
     pairs_ = checked_mul(grid_.queries.size(), grid_.rows, "queries x objects");
   }
 
@@ -80,9 +85,10 @@ class MetricSearch {
   void set_k(std::int64_t k) { first_rows_ = std::max(k, grid_.most_block); }
   void set_fixed_thresholds() { grid_.fixed_thresholds = !grid_.budget; }
   void set_ids_only() { grid_.keys_do_not_matter = true; }
-  // Queries are the rows of the index.
+  // Queries are the rows of the index, of which the call itself keeps the views.
   void set_one_set() {
     one_set_ = true;
+    view_bytes_ = grid_.rows * kViewBytes;
     grid_.asking = state_.ids.live_bits();
     pairs_ =
         grid_.rows % 2 == 0 ? grid_.rows / 2 * (grid_.rows - 1) : (grid_.rows - 1) / 2 * grid_.rows;
@@ -98,17 +104,21 @@ class MetricSearch {
     const auto working = [&] {
       // A CPU that takes queries of its own has memory for them beside what verifies.
       const int sets = devices_ && devices_->cpu() ? 2 : 1;
-      return kept + ObjectBounds::bytes(state_.filter, std::min(batch_, grid_.queries.size())) +
+      return kept + view_bytes_ + ObjectBounds::bytes(state_.filter, batch_) +
              sets * grid_.threads * rising_bytes(grid_) + (devices_ ? devices_->host_bytes() : 0);
     };
     const std::optional<std::int64_t> limit = context_.memory_limit;
     while (limit && result + working() > *limit) {
-      if (grid_.query_tile > 1) {
+      if (batch_ > RisingTuning().small_batch) {
+        batch_ /= 2;
+      } else if (grid_.query_tile > 1) {
         grid_.query_tile /= 2;
       } else if (devices_ && devices_->halve_lists()) {
         continue;
       } else if (grid_.threads > 1) {
         --grid_.threads;
+      } else if (batch_ > 1) {
+        batch_ /= 2;
       } else {
         break;
       }
@@ -200,6 +210,7 @@ class MetricSearch {
   Isa isa_ = Isa::scalar;
   bool one_set_ = false;
   std::int64_t batch_ = 1;
+  std::int64_t view_bytes_ = 0;
   std::int64_t pairs_ = 0;
   std::int64_t first_rows_ =
       RisingTuning().most_block;  // that a device lists for a query, if thresholds fall
@@ -207,6 +218,22 @@ class MetricSearch {
   std::string note_;
   Plan plan_;
 };
+
+// Of all objects of an index, as queries.
+std::vector<ObjectView> views_of(const ObjectList& objects, const Context& context) {
+  const std::int64_t bytes = objects.size() * kViewBytes;
+  if (context.memory_limit && bytes > *context.memory_limit) {
+    fail(ErrorCode::memory_limit,
+         "pairs of {} objects take {} bytes and more, but the memory limit is {}: raise it",
+         objects.size(), bytes, *context.memory_limit);
+  }
+  return with_memory_errors(fmt::format("pairs of {} objects: ask fewer", objects.size()), [&] {
+    std::vector<ObjectView> views;
+    views.reserve(static_cast<std::size_t>(objects.size()));
+    for (std::int64_t row = 0; row < objects.size(); ++row) views.push_back(objects.view(row));
+    return views;
+  });
+}
 
 void check_radius(double radius) {
   if (std::isnan(radius)) fail(ErrorCode::invalid_argument, "the radius is NaN: give a number");
@@ -314,11 +341,7 @@ Ranges metric_within(const MetricState& state, std::span<const ObjectView> queri
 
 Pairs metric_pairs(const MetricState& state, const MetricPairsOptions& options,
                    const Context& context) {
-  std::vector<ObjectView> rows;
-  rows.reserve(static_cast<std::size_t>(state.objects.size()));
-  for (std::int64_t row = 0; row < state.objects.size(); ++row) {
-    rows.push_back(state.objects.view(row));
-  }
+  const std::vector<ObjectView> rows = views_of(state.objects, context);
   MetricSearch search(state, rows, options.pivots, context);
   search.set_one_set();
   return found_pairs(search, {state.ids.ids(), state.ids.ids(), true}, options, context);

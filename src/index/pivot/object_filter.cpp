@@ -7,6 +7,7 @@
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "core/tasks.hpp"
+#include "distance/kernels.hpp"
 #include "index/pivot/choose_pivots.hpp"
 
 namespace nearfield {
@@ -61,8 +62,8 @@ ObjectFilter ObjectFilter::made(const ObjectMetric& metric, const ObjectList& ob
   if (signatures) filter.signature_rows_ = RowBlocks(kBoundBlock * filter.signatures_->bytes());
   const std::int64_t pool = std::min(options.pool.value_or(signatures ? 0 : kUsualPool),
                                      std::ssize(rows) / kObjectsPerPivot);
-  const ChosenPivots chosen = choose_pivots(metric, objects, rows, pool, options, context.seed,
-                                            context.isa.value_or(default_isa()), monitor);
+  const ChosenPivots chosen =
+      choose_pivots(metric, objects, rows, pool, options, context.seed, isa_of(context), monitor);
   distances += chosen.distances;
   filter.scale_ = pivot_scale(metric, chosen.largest, options.bits, signatures);
   if (!chosen.rows.empty()) {
@@ -77,7 +78,7 @@ ObjectFilter ObjectFilter::made(const ObjectMetric& metric, const ObjectList& ob
 
 void ObjectFilter::append(const ObjectList& objects, const Context& context, Monitor& monitor) {
   const int threads = resolve_threads(context.threads);
-  const Isa isa = context.isa.value_or(default_isa());
+  const Isa isa = isa_of(context);
   if (signatures_ != nullptr) append_signatures(objects, threads, monitor);
   if (pivots_) pivots_->append(objects, isa, threads, monitor);
   rows_ = objects.size();
@@ -90,14 +91,14 @@ void ObjectFilter::append_signatures(const ObjectList& objects, int threads, Mon
   const std::int64_t blocks = divide_up(objects.size(), kBoundBlock) - first_block;
   const int used = metric_->any_thread() ? threads : 1;
   run_tasks(blocks, used, [&](std::int64_t task, int) {
-    const std::int64_t block = (first_block + task) * kBoundBlock;
-    const std::int64_t end = std::min(block + kBoundBlock, objects.size());
-    for (std::int64_t row = std::max(block, begin); row < end; ++row) {
+    const std::int64_t first = std::max((first_block + task) * kBoundBlock, begin);
+    const std::int64_t end = std::min((first_block + task + 1) * kBoundBlock, objects.size());
+    for (std::int64_t row = first; row < end; ++row) {
       auto* const out =
           signature_rows_.own_block_of(row) + row % kBoundBlock * signatures_->bytes();
       signatures_->make(objects.view(row), reinterpret_cast<std::byte*>(out));
     }
-    monitor.check();
+    monitor.advance(pivots_ ? 0 : end - first);  // where there are pivots, their table counts
   });
 }
 
@@ -160,8 +161,7 @@ ObjectBounds::ObjectBounds(const ObjectFilter& filter, std::span<const ObjectVie
   const int used = filter.metric_->any_thread() ? threads : 1;
   run_tasks(std::ssize(queries), used, [&](std::int64_t query, int) {
     const auto i = static_cast<std::size_t>(query);
-    reaches_[i] = filter.pivots_->reach_of(queries[i], isa);
-    monitor.check();
+    reaches_[i] = filter.pivots_->reach_of(queries[i], isa, monitor);
   });
   distances_ = std::ssize(queries) * filter.pivots_->pivots().size();
 }

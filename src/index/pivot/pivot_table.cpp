@@ -41,22 +41,30 @@ std::uint8_t PivotScale::bucket(double distance) const {
   return to_byte(std::min<double>(most, std::floor(distance / unit)));
 }
 
-// An object's distance is in [b, b + 1) buckets, with what rounding may add. That of the last
-// bucket may be any above it, and so `below` is not above that.
+// Of a query q, a pivot p and an object x be a = d(q, p), b = d(p, x) and d = d(q, x), in buckets.
+// Their triangle may be broken by the part s, the slack, of a + b + d, as check_metric allows. Then
+//   b <= a + d + s (a + b + d), so that d >= b (1 - s) / (1 + s) - a >= b - 2 s b - a, and
+//   a <= b + d + s (a + b + d), so that d >= a - 2 s a - b.
+// b is in [bucket, bucket + 1): the first bound is at least bucket - (a + 2 s 256), the second
+// above (a - 2 s a - 1) - bucket. In the last bucket b may be any above it, and so `below` is not
+// above that.
 void PivotScale::reach(double distance, std::int64_t pivot, PivotReach& out) const {
   const auto at = static_cast<std::size_t>(pivot);
-  const double rounding = (slack + kScaleSlack) * (distance / unit + kMostLevel + 1);
-  const double above = whole ? distance : std::ceil(distance / unit + rounding);
-  const double below = whole ? distance : std::floor(distance / unit - rounding) - 1;
+  const double buckets = distance / unit;
+  const double part = 2 * slack + kScaleSlack;
+  const double above = whole ? distance : std::ceil(buckets + part * (kMostLevel + 1));
+  const double below = whole ? distance : std::floor(buckets - part * buckets) - 1;
   out.above[at] = to_byte(above);
   out.below[at] = to_byte(std::min<double>(below, most));
   out.distances[at] = distance;
 }
 
+// As in `reach`: d <= a + b + s (a + b + d), so that d <= (a + b) (1 + s) / (1 - s).
 double PivotScale::most_distance(double of_pivot, std::uint8_t bucket) const {
   if (bucket >= most) return kInfinity;
   if (whole) return of_pivot + bucket;
-  return (of_pivot + (bucket + 1) * unit) * (1 + slack + kScaleSlack);
+  if (slack >= 1) return kInfinity;
+  return (of_pivot + (bucket + 1) * unit) * ((1 + slack) / (1 - slack) + kScaleSlack);
 }
 
 double PivotScale::least_distance(int level) const {
@@ -108,12 +116,13 @@ void PivotTable::append(const ObjectList& objects, Isa isa, int threads, Monitor
   run_tasks(end_block - first_block, used, [&](std::int64_t task, int) {
     const std::int64_t first = std::max((first_block + task) * kBoundBlock, begin);
     const std::int64_t end = std::min((first_block + task + 1) * kBoundBlock, objects.size());
-    take_block(objects, {first, end}, isa);
+    take_block(objects, {first, end}, isa, monitor);
     monitor.advance(end - first);
   });
 }
 
-void PivotTable::take_block(const ObjectList& objects, Range rows, Isa isa) {
+void PivotTable::take_block(const ObjectList& objects, Range rows, Isa isa,
+                            const Monitor& monitor) {
   std::array<ObjectView, kBoundBlock> views;
   const auto count = static_cast<std::size_t>(rows.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -123,9 +132,8 @@ void PivotTable::take_block(const ObjectList& objects, Range rows, Isa isa) {
   std::vector<double> by_pivot(pool * count);
   for (std::size_t pivot = 0; pivot < pool; ++pivot) {
     const auto out = std::span(by_pivot).subspan(pivot * count, count);
-    metric_->distances(pivots_.view(static_cast<std::int64_t>(pivot)),
-                       std::span(views).first(count), kInfinity, isa, out);
-    settle_distances(*metric_, kInfinity, out);
+    all_distances(*metric_, pivots_.view(static_cast<std::int64_t>(pivot)),
+                  std::span(views).first(count), isa, out, monitor);
   }
   std::vector<double> of_row(pool);
   for (std::size_t i = 0; i < count; ++i) {
@@ -152,13 +160,12 @@ void PivotTable::put_row(std::int64_t row, std::span<const double> distances) {
   }
 }
 
-PivotReach PivotTable::reach_of(ObjectView query, Isa isa) const {
+PivotReach PivotTable::reach_of(ObjectView query, Isa isa, const Monitor& monitor) const {
   std::vector<ObjectView> views;
   views.reserve(static_cast<std::size_t>(pivots_.size()));
   for (std::int64_t i = 0; i < pivots_.size(); ++i) views.push_back(pivots_.view(i));
   std::vector<double> distances(views.size());
-  metric_->distances(query, views, kInfinity, isa, distances);
-  settle_distances(*metric_, kInfinity, distances);
+  all_distances(*metric_, query, views, isa, distances, monitor);
   PivotReach reach;
   for (std::size_t i = 0; i < distances.size(); ++i) {
     scale_.reach(distances[i], static_cast<std::int64_t>(i), reach);

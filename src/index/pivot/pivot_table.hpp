@@ -57,7 +57,7 @@ class PivotTable {
   void truncate(std::int64_t rows) { blocks_.truncate(rows); }
 
   // Of a query, whose distances to all pivots are computed.
-  PivotReach reach_of(ObjectView query, Isa isa) const;
+  PivotReach reach_of(ObjectView query, Isa isa, const Monitor& monitor) const;
 
   void raise_levels(const PivotReach& reach, std::int64_t slots, Range rows,
                     const BoundKernels& kernels, std::uint8_t* levels) const;
@@ -69,7 +69,7 @@ class PivotTable {
   PivotTable picked(std::span<const std::int64_t> rows) const;
 
  private:
-  void take_block(const ObjectList& objects, Range rows, Isa isa);
+  void take_block(const ObjectList& objects, Range rows, Isa isa, const Monitor& monitor);
   void put_row(std::int64_t row, std::span<const double> distances);
 
   const ObjectMetric* metric_;

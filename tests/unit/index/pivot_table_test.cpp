@@ -83,7 +83,8 @@ void expect_bounds(const ObjectMetric& metric, bool whole, const TableCase& aske
   std::int64_t positive = 0;
   for (int round = 0; round < 20; ++round) {
     const Point query = some_point(random, whole);
-    const PivotReach reach = table.reach_of(ObjectBytes<Point>::bytes(query), default_isa());
+    const PivotReach reach =
+        table.reach_of(ObjectBytes<Point>::bytes(query), default_isa(), monitor);
     std::vector<std::uint8_t> first;
     for (const Isa isa : available_isas()) {
       std::vector<std::uint8_t> levels(256, 0);
@@ -113,6 +114,34 @@ TEST(PivotTable, BoundsAreBelowDistances) {
   for (const TableCase& table : kTables) {
     expect_bounds(floats, false, table);
     expect_bounds(whole, true, table);
+  }
+}
+
+// Triangles that are broken by all of the slack that check_metric allows, on one side or on the
+// other.
+TEST(PivotScale, BoundsHoldWhereAllSlackIsTaken) {
+  Random random(5);
+  for (const double slack : {0.0, 0x1p-40, 1e-6, 1e-2, 0.2, 0.6}) {
+    for (const double unit : {1.0, 0.3, 1e-7}) {
+      const PivotScale scale{.unit = unit, .slack = slack};
+      const double kept = (1 - slack) / (1 + slack);
+      std::int64_t positive = 0;
+      for (int round = 0; round < 5'000; ++round) {
+        const double to_pivot = unit * 300 * random.uniform() * (round % 3 == 0 ? 0.01 : 1);
+        const double from_pivot = unit * 255.9 * random.uniform();
+        const int bucket = scale.bucket(from_pivot);
+        PivotReach reach;
+        scale.reach(to_pivot, 0, reach);
+        const int level = std::max({bucket - reach.above[0], reach.below[0] - bucket, 0});
+        const double least =
+            std::max({from_pivot * kept - to_pivot, to_pivot * kept - from_pivot, 0.0});
+        ASSERT_LE(level, scale.highest_level(least)) << slack << " " << to_pivot << " " << bucket;
+        ASSERT_GE(scale.most_distance(to_pivot, static_cast<std::uint8_t>(bucket)),
+                  (to_pivot + from_pivot) / kept * (1 - 1e-15));
+        positive += level > 0;
+      }
+      EXPECT_TRUE(positive > 1'000 || slack > 0.1) << slack;
+    }
   }
 }
 

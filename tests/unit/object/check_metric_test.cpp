@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nearfield/object_metrics.hpp>
@@ -74,6 +76,68 @@ struct FloatLine {
 TEST(CheckMetric, AllowsSlack) {
   EXPECT_FALSE(checked(FloatLine{0}).holds());
   EXPECT_TRUE(checked(FloatLine{1e-6}).holds());
+}
+
+// Bounds by whole numbers are not widened.
+struct WholeSquare {
+  static constexpr bool whole_numbers = true;
+  static constexpr double slack = 1;
+  double operator()(double a, double b) const {
+    return (std::floor(a) - std::floor(b)) * (std::floor(a) - std::floor(b));
+  }
+};
+
+TEST(CheckMetric, AllowsWholeNumbersNoSlack) { EXPECT_GT(checked(WholeSquare{}).triangle.by, 0); }
+
+struct Line {
+  double operator()(double a, double b) const { return std::abs(a - b); }
+};
+
+struct WholeLine : Line {
+  static constexpr bool whole_numbers = true;
+};
+
+// Its bound is the distance, or that and a part of it.
+struct BoundLine : Line {
+  double part = 0;
+  std::array<double, 1> signature(double a) const { return {a}; }
+  double bound(const std::array<double, 1>& a, const std::array<double, 1>& b) const {
+    return std::abs(a[0] - b[0]) * (1 + part);
+  }
+};
+
+enum class GivesUp { rightly, early, below };
+
+struct WithinLine : Line {
+  GivesUp gives_up = GivesUp::rightly;
+  double within(double a, double b, double limit) const {
+    const double distance = std::abs(a - b);
+    if (gives_up == GivesUp::early && distance > limit / 2) return limit + distance;
+    if (distance <= limit) return distance;
+    return gives_up == GivesUp::below ? limit : limit + 1;
+  }
+};
+
+TEST(CheckMetric, FindsWhatAMetricSaysWronglyOfItself) {
+  const auto expect_found = [](const MetricReport& report, const MetricReport::Violation& one,
+                               std::string_view words) {
+    EXPECT_GT(one.by, 0);
+    EXPECT_FALSE(report.holds());
+    EXPECT_NE(to_string(report).find(words), std::string::npos) << to_string(report);
+  };
+  const MetricReport whole = checked(WholeLine{});
+  expect_found(whole, whole.whole_numbers, "whole_numbers");
+  for (const double part : {1e-6, 0.5, 40.0}) {
+    const MetricReport bound = checked(BoundLine{{}, part});
+    expect_found(bound, bound.bound, "signatures");
+  }
+  const MetricReport early = checked(WithinLine{{}, GivesUp::early});
+  expect_found(early, early.limit, "limit");
+  const MetricReport below = checked(WithinLine{{}, GivesUp::below});
+  expect_found(below, below.limit, "limit");
+
+  for (const double part : {-0.5, 0.0}) EXPECT_TRUE(checked(BoundLine{{}, part}).holds());
+  EXPECT_TRUE(checked(WithinLine{}).holds());
 }
 
 TEST(CheckMetric, OfNothing) {

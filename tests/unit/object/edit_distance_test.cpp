@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <numeric>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nearfield/isa.hpp>
@@ -158,6 +163,89 @@ TEST(DamerauDistance, IsFewestEditsWithSwaps) {
         << a << " " << b;
   }
   EXPECT_EQ(damerau("ca", "abc"), 2);  // 3 where nothing may be edited twice
+}
+
+// Lowrance and Wagner's table, all of it.
+std::int64_t damerau_by_table(std::string_view a, std::string_view b) {
+  const std::size_t stride = b.size() + 2;
+  const std::size_t never = a.size() + b.size();
+  std::vector<std::size_t> table((a.size() + 2) * stride, never);
+  const auto at = [&](std::size_t row, std::size_t col) -> std::size_t& {
+    return table[row * stride + col];  // one beyond the numbers of symbols
+  };
+  for (std::size_t row = 0; row <= a.size(); ++row) at(row + 1, 1) = row;
+  for (std::size_t col = 0; col <= b.size(); ++col) at(1, col + 1) = col;
+  std::array<std::size_t, 256> last_row{};
+  for (std::size_t row = 1; row <= a.size(); ++row) {
+    std::size_t last_col = 0;
+    for (std::size_t col = 1; col <= b.size(); ++col) {
+      const std::size_t swap_row = last_row[static_cast<unsigned char>(b[col - 1])];
+      const std::size_t swap_col = last_col;
+      const bool same = a[row - 1] == b[col - 1];
+      if (same) last_col = col;
+      at(row + 1, col + 1) =
+          std::min({at(row, col) + (same ? 0 : 1), at(row, col + 1) + 1, at(row + 1, col) + 1,
+                    at(swap_row, swap_col) + (row - swap_row) + (col - swap_col) - 1});
+    }
+    last_row[static_cast<unsigned char>(a[row - 1])] = row;
+  }
+  return static_cast<std::int64_t>(at(a.size() + 1, b.size() + 1));
+}
+
+// Of few letters and of many; `edits` of them anywhere, swaps among them.
+std::string edited(Random& random, std::string text, std::int64_t edits) {
+  for (; edits > 0 && text.size() > 1; --edits) {
+    const auto at = static_cast<std::size_t>(random.below(std::ssize(text) - 1));
+    switch (random.below(4)) {
+      case 0:
+        text.erase(at, 1);
+        break;
+      case 1:
+        text.insert(at, 1, 'a');
+        break;
+      default:
+        std::swap(text[at], text[at + 1]);
+    }
+  }
+  return text;
+}
+
+TEST(DamerauDistance, IsThatOfTheWholeTable) {
+  Random random(6);
+  const DamerauDistance damerau;
+  const auto text_of = [&](std::int64_t size, std::int64_t letters) {
+    std::string text;
+    for (std::int64_t i = 0; i < size; ++i) text += static_cast<char>('a' + random.below(letters));
+    return text;
+  };
+  const auto expect_same = [&](const std::string& a, const std::string& b) {
+    ASSERT_EQ(damerau(a, b), static_cast<double>(damerau_by_table(a, b))) << a << " " << b;
+    ASSERT_EQ(damerau(b, a), damerau(a, b)) << a << " " << b;
+  };
+  for (int round = 0; round < 2'000; ++round) {
+    const std::string a = text_of(random.below(20), 2 + round % 5);
+    expect_same(a, text_of(random.below(20), 2 + round % 5));
+    expect_same(a, edited(random, a, random.below(8)));
+  }
+  for (const std::int64_t size : {300, 1'500}) {
+    const std::string a = text_of(size, 20);
+    expect_same(a, edited(random, a, size / 10));
+    expect_same(a, text_of(size / 2, 20));
+  }
+}
+
+// Of symbols that are all different, each pair that is swapped is an edit. A table of all cells
+// would take 290 MB.
+TEST(DamerauDistance, OfLongTexts) {
+  std::vector<char32_t> a(6'000);
+  std::iota(a.begin(), a.end(), U'\u4e00');
+  std::vector<char32_t> b = a;
+  for (std::size_t i = 0; i + 1 < b.size(); i += 20) std::swap(b[i], b[i + 1]);
+  EXPECT_EQ(damerau_distance(a, b), 300);
+  b.insert(b.begin() + 1, U'a');  // between the two of the first pair
+  EXPECT_EQ(damerau_distance(a, b), 301);
+  b.clear();
+  EXPECT_EQ(damerau_distance(a, b), 6'000);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include <nearfield/metric.hpp>
 #include <nearfield/object_metrics.hpp>
 #include <nearfield/pivot_index.hpp>
 
@@ -115,6 +116,23 @@ TEST(LpDistance, IsTheRoot) {
   EXPECT_EQ(object_metric("lp:1.5")->name(), "lp:1.5");
   for (const double p : {1.0, 1.5, 2.0, 7.0}) {
     expect_metric<Numbers>(LpDistance(p), [](Random& random) { return some_numbers(random, 3); });
+  }
+}
+
+// Bits are those of power.h, not those of a C library.
+TEST(LpDistance, TakesPowersOfTheMetrics) {
+  Random random(6);
+  for (const double p : {1.1, 1.5, 2.5, 3.0, 7.3, 1000.0}) {
+    const MetricSpec lp = nearfield::lp(p);
+    for (int round = 0; round < 100; ++round) {
+      const double part = random.uniform();
+      EXPECT_EQ(LpDistance(p)(Numbers{4, 0}, Numbers{0, 4 * part}),
+                4 * reported_value(lp, 1 + key_of(lp, part)));
+    }
+  }
+  for (const double p : {1'000.5, 1e6, 1e12, 1e30, 1e305}) {
+    EXPECT_EQ(LpDistance(p)(Numbers{5}, Numbers{-2}), 7) << p;
+    EXPECT_NEAR(LpDistance(p)(Numbers{0, 3, 3}, Numbers{0, 0, 1}), 3, 1e-12) << p;
   }
 }
 
