@@ -209,8 +209,8 @@ void add_objects(CLI::App& command, MetricArguments& args) {
 
 void add_pivot_options(CLI::App& command, MetricArguments& args) {
   add_parsed(command, "--pivots", args.pivots.pool, count_within(0, 256),
-             "Objects that all others keep their distances to; none if not told, where the metric "
-             "has signatures")
+             "Objects that all others keep their distances to; if nothing is told of pivots, none "
+             "where the metric has signatures, else 16")
       ->group(kSearch)
       ->type_name("N");
   add_parsed(command, "--kept", args.pivots.kept, count_within(0, 256),
@@ -281,7 +281,8 @@ void add_metric_check(CLI::App& app) {
       ->group(kSearch)
       ->type_name("N")
       ->default_str(std::to_string(args->triples));
-  add_run_options(command, args->run);
+  add_isa(command, args->run);  // it has one thread, and keeps nothing
+  add_timeout(command, args->run);
   command.add_flag("--quiet", args->quiet, "No progress on standard error")->group(kOutput);
   command.footer(help_footer("10,000 triples of words", "nearfield metric check words.txt"));
   command.callback([args] { run_metric_check(*args); });

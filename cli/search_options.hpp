@@ -55,8 +55,9 @@ struct RunOptions {
   std::optional<double> timeout;
 };
 
+void add_isa(CLI::App& app, RunOptions& run);
 CLI::Option* add_timeout(CLI::App& app, RunOptions& run);
-void add_run_options(CLI::App& app, RunOptions& run);  // that one among them
+void add_run_options(CLI::App& app, RunOptions& run);  // both among them
 void add_device_options(CLI::App& app, RunOptions& run);
 
 struct OutputOptions {

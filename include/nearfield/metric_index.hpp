@@ -23,7 +23,8 @@ enum class PivotChoice {
 
 struct PivotOptions {
   // How many objects all others know their distances to, at most 256. Empty: 16, or none where the
-  // metric has signatures, which mostly drop more.
+  // metric has signatures, which mostly drop more, unless something is said of pivots below. Of 0
+  // nothing may be.
   std::optional<std::int64_t> pool = {};
   // How many of these distances an object keeps. 0: all (LAESA). Else those to its nearest pivot,
   // its farthest, its second nearest and so on (KVP).
@@ -44,7 +45,8 @@ struct MetricSearchOptions {
   // are pivots, it looks at none of these. A query that would take more gets the best of those, and
   // the result is not `exact`. Empty: as many as it needs.
   std::optional<std::int64_t> budget = {};
-  // Pivots looked at, of those an object keeps. Empty: all.
+  // Pivots looked at, of those an object keeps. Empty: all. An error where the index was made
+  // without any, unless it is 0.
   std::optional<std::int64_t> pivots = {};
 };
 

@@ -58,7 +58,7 @@ class ObjectMetric {
   virtual bool whole_numbers() const { return false; }
 
   // The part of a distance by which rounding may break the triangle inequality. Bounds are widened
-  // by it.
+  // by it: 0 or more, and finite.
   virtual double slack() const { return whole_numbers() ? 0 : 0x1p-40; }
 
   // False: not from two threads at once.
@@ -268,7 +268,8 @@ struct MetricReport {
 // "a metric on 1,000 triples", or what is wrong, with numbers and what to do.
 std::string to_string(const MetricReport& report);
 
-// Takes triples of the objects at random. That nothing is found proves nothing.
+// Takes triples of the objects at random. That nothing is found proves nothing. On one thread, with
+// no more memory for more triples, and not on devices.
 MetricReport check_metric(const ObjectMetric& metric, std::span<const ObjectView> objects,
                           std::int64_t triples = 10'000, const Context& context = {});
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 CHOICES = ("random", "max_separation", "incremental")
 NUMBER_BYTES = 8
+# Of a callable: that of any metric that says nothing else.
+USUAL_SLACK = 2.0**-40
 
 BatchedMetric: TypeAlias = Callable[[Any, list[Any]], "ArrayLike"]
 
@@ -254,9 +256,10 @@ class MetricIndex:
     metric: "edit" or another of `object_metrics`; a callable(one, others) that returns the
         distances from one object to each of a list; or a `CMetric`.
     batched: False for a callable(a, b) that returns one distance.
-    slack: of a callable, the part of a distance by which rounding breaks the triangle inequality.
+    slack: of a callable, the part of a distance by which rounding breaks the triangle inequality;
+        by default 2**-40. A `CMetric` has its own.
     pivots: how many objects the others keep their distances to; by default 16, or none where the
-        metric has signatures.
+        metric has signatures and nothing is said of kept, bits and choice.
     kept: how many of these an object keeps, its nearest and farthest; 0: all.
     bits: of a kept distance, 1 to 8.
     choice: how pivots are chosen, "random", "max_separation" or "incremental", with at most
@@ -271,7 +274,7 @@ class MetricIndex:
         *,
         ids: IdsLike | None = None,
         batched: bool = True,
-        slack: float = 2.0**-40,
+        slack: float | None = None,
         pivots: int | None = None,
         kept: int = 0,
         bits: int = 8,
@@ -281,7 +284,7 @@ class MetricIndex:
     ) -> None:
         if choice not in CHOICES:
             raise InvalidArgumentError(f"choice is {choice!r}, expected one of {CHOICES}")
-        self._objects = _objects_of(metric, batched, real("slack", slack))
+        self._objects = _objects_of(metric, batched, slack)
         self._core = _core.MetricIndex(
             self._objects.metric,
             None if pivots is None else integer("pivots", pivots),
@@ -305,7 +308,7 @@ class MetricIndex:
         """An index that was saved, under the metric of the same name. The file is mapped."""
         _refuse_callable(metric, "opened")
         index = cls.__new__(cls)
-        index._objects = _objects_of(metric, True, 0)
+        index._objects = _objects_of(metric)
         index._core = _core.MetricIndex.open(file_name("path", path), index._objects.metric)
         index._start()
         return index
@@ -501,15 +504,16 @@ def check_metric(
     metric: MetricLike,
     *,
     batched: bool = True,
-    slack: float = 2.0**-40,
+    slack: float | None = None,
     triples: int = 10_000,
     timeout: float | None = None,
 ) -> MetricReport:
     """Looks at random triples of the objects for what breaks the rules of a metric.
 
     That nothing is found proves nothing. A search relies on the rules: see docs/metric.md.
+    `batched` and `slack` are those of a callable, as for `MetricIndex`.
     """
-    kind = _objects_of(metric, batched, real("slack", slack))
+    kind = _objects_of(metric, batched, slack)
     packed = kind.packed(_listed("objects", objects))
     with running(Copies(True), timeout=timeout) as run:
         seen, distances, *rules, words = _core.check_metric(
@@ -526,7 +530,9 @@ def object_metrics() -> list[tuple[str, str]]:
     return [(name, description) for name, description, _ in _core.object_metrics()]
 
 
-def _objects_of(metric: MetricLike, batched: bool, slack: float) -> _Objects:
+def _objects_of(metric: MetricLike, batched: bool = True, slack: float | None = None) -> _Objects:
+    if isinstance(metric, (str, CMetric)):
+        _refuse_options_of_callables(metric, batched, slack)
     if isinstance(metric, str):
         made = _core.object_metric(text("metric", metric))
         inputs = {name.partition(":")[0]: kind for name, _, kind in _core.object_metrics()}
@@ -548,7 +554,21 @@ def _objects_of(metric: MetricLike, batched: bool, slack: float) -> _Objects:
         )
     if not callable(metric):
         raise TypeError(f"metric must be a name, a callable or a CMetric, got {metric!r}")
-    return _Numbered(metric, batched, slack)
+    return _Numbered(metric, batched, USUAL_SLACK if slack is None else real("slack", slack))
+
+
+def _refuse_options_of_callables(metric: str | CMetric, batched: bool, slack: float | None) -> None:
+    if not batched:
+        raise InvalidArgumentError(
+            f"batched=False is for a Python callable, and the metric is {metric!r}: leave it out"
+        )
+    if slack is None:
+        return
+    if isinstance(metric, CMetric):
+        raise InvalidArgumentError(f"slack is {slack!r}: give it to the CMetric, as slack={slack}")
+    raise InvalidArgumentError(
+        f"slack is {slack!r}, and the metric '{metric}' has its own: leave it out"
+    )
 
 
 def _members(one: Any) -> NDArray[np.uint64]:

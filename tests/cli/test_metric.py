@@ -57,6 +57,12 @@ class Metric(CommandLine):
             self.assertIn("28 found", said.stderr)
             self.assertIn("distances", said.stderr)
 
+    def test_what_is_told_of_pivots_makes_some(self):
+        search = ["metric", "search", "words.txt", "--queries", "typed.txt"]
+        said = self.run_well(*search, "--kept", 3).stderr
+        self.assertIn("3 of 16 pivots and signatures", said)
+        self.run_badly(*search, "--pivots", 0, "--kept", 3, code=1, says=["0 pivots"])
+
     def test_within_a_radius_to_a_file(self):
         self.run_well("metric", "search", "words.txt", "--queries", "typed.txt", "--radius", 2,
                       "--output", "found.csv", "--quiet")
@@ -103,6 +109,10 @@ class Metric(CommandLine):
     def test_check(self):
         said = self.run_well("metric", "check", "words.txt", "--triples", 500)
         self.assertEqual(said.stdout, "a metric on 500 triples\n")
+        self.run_well("metric", "check", "words.txt", "--isa", "scalar", "--timeout", 60)
+        for option in "--threads", "--memory-limit", "--device":
+            self.run_badly("metric", "check", "words.txt", option, 1, code=2,
+                           says=[f"'{option}' is not an option of check"])
 
     def test_mistakes(self):
         search = ["metric", "search", "words.txt", "--queries", "typed.txt"]

@@ -304,6 +304,44 @@ def test_check_metric() -> None:
     assert square.triangle.by == pytest.approx((a - c) ** 2 - (a - b) ** 2 - (b - c) ** 2)
 
 
+def test_what_is_said_of_pivots_makes_some() -> None:
+    words = _words(100, 10)
+    assert nf.MetricIndex(words, "edit").stats.pivots == 0
+    options: list[dict[str, Any]] = [{"kept": 3}, {"bits": 5}, {"choice": "random"}]
+    for said in options:
+        assert nf.MetricIndex(words, "edit", **said).stats.pivots == 16
+        with pytest.raises(nf.InvalidArgumentError, match="0 pivots"):
+            nf.MetricIndex(words, "edit", pivots=0, **said)
+    with pytest.raises(nf.InvalidArgumentError, match=r"2 pivots .* without any"):
+        nf.MetricIndex(words, "edit").search(words[:1], pivots=2)
+
+
+def test_options_of_callables_are_of_no_other() -> None:
+    compiled = nf.CMetric(1)  # never called
+    for metric in ("edit", compiled):
+        with pytest.raises(nf.InvalidArgumentError, match="batched=False is for a Python callable"):
+            nf.MetricIndex([], metric, batched=False)
+        with pytest.raises(nf.InvalidArgumentError, match="batched=False is for a Python callable"):
+            nf.check_metric([], metric, batched=False)
+    with pytest.raises(nf.InvalidArgumentError, match="the metric 'edit' has its own"):
+        nf.MetricIndex([], "edit", slack=1e-6)
+    with pytest.raises(nf.InvalidArgumentError, match="give it to the CMetric, as slack=1e-06"):
+        nf.check_metric([], compiled, slack=1e-6)
+
+
+@pytest.mark.parametrize("slack", [-1e-9, float("nan"), float("inf")])
+def test_slack_is_a_part_of_a_distance(slack: float) -> None:
+    def line(a: float, others: list[float]) -> list[float]:
+        return [abs(a - b) for b in others]
+
+    with pytest.raises(nf.InvalidArgumentError, match=f"slack .* is {slack}"):
+        nf.MetricIndex([1.0], line, slack=slack)
+    with pytest.raises(nf.InvalidArgumentError, match=f"slack .* is {slack}"):
+        nf.check_metric([1.0], line, slack=slack)
+    with pytest.raises(nf.InvalidArgumentError, match=f"slack .* is {slack}"):
+        nf.MetricIndex([], nf.CMetric(1, slack=slack))
+
+
 def test_mistakes() -> None:
     with pytest.raises(nf.InvalidArgumentError, match="unknown metric 'edits'"):
         nf.MetricIndex([], "edits")

@@ -407,6 +407,7 @@ MetricState open_metric_file(const std::string& path,
 
 void verify_metric_index(const std::string& path, const std::shared_ptr<const ObjectMetric>& metric,
                          const OpenOptions& options, const Context& context) {
+  check_given(metric.get());
   const MetricFile file(path, options);
   Monitor monitor(context, file.file().size());
   file.file().verify(monitor);
