@@ -135,8 +135,26 @@ class MetricIndex {
   std::unique_ptr<Impl> impl_;
 };
 
+// What a file says of itself.
+struct MetricFileInfo {
+  std::string metric;  // its name
+  std::int64_t objects = 0;
+  std::int64_t pivots = 0;
+  std::int64_t kept = 0;  // pivots an object keeps
+  int bits = 8;           // of a kept distance
+  bool signatures = false;
+  std::int64_t bytes = 0;  // of the file
+};
+
+// Reads the header alone, and needs no metric. Empty of the file of another index.
+std::optional<MetricFileInfo> metric_file_info(const std::string& path,
+                                               const OpenOptions& options = {});
+
 // Reads all of a file: compares the sums, and looks each id and object up.
 void verify_metric_index(const std::string& path, const std::shared_ptr<const ObjectMetric>& metric,
                          const OpenOptions& options = {}, const Context& context = {});
+// The same under the metric that the file names: an error where object_metric does not know it.
+void verify_metric_index(const std::string& path, const OpenOptions& options = {},
+                         const Context& context = {});
 
 }  // namespace nearfield

@@ -313,6 +313,23 @@ class MetricIndex:
         index._start()
         return index
 
+    @staticmethod
+    def verify(
+        path: str | os.PathLike[str],
+        metric: MetricLike = "edit",
+        *,
+        timeout: float | None = None,
+        progress: Progress = None,
+    ) -> None:
+        """Reads all of a file and compares its sums: `CorruptFileError` if it was changed.
+
+        `verify_index` does the same under the metric that the file names, if it is the library's.
+        """
+        _refuse_callable(metric, "verified")
+        objects = _objects_of(metric)
+        with running(Copies(True), timeout=timeout, progress=progress) as run:
+            _core.MetricIndex.verify(file_name("path", path), objects.metric, run)
+
     def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
         """Writes it to a file. Not under a Python callable, whose objects are Python's."""
         if isinstance(self._objects, _Numbered):

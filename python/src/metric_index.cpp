@@ -275,6 +275,15 @@ void bind_metric_index(nb::module_& module) {
                     const nb::gil_scoped_release released;
                     return KeptMetricIndex(MetricIndex::open(name, shared));
                   })
+      .def_static("verify",
+                  [](const nb::bytes& path, const KeptMetric& metric, const Run& run) {
+                    const std::string name = text(path);
+                    const SharedMetric shared = metric.metric;
+                    run_call(run, [&](const Context& context) {
+                      verify_metric_index(name, shared, {}, context);
+                      return Nothing();
+                    });
+                  })
       .def("add", add_objects, nb::arg("objects"), nb::arg("ids").none(), nb::arg("run"))
       .def("remove",
            [](KeptMetricIndex& kept, const ObjectIdArray& ids) {

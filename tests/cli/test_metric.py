@@ -2,11 +2,12 @@
 import csv
 import io
 import json
+import pathlib
 import random
 import subprocess
 import unittest
 
-from support import NEARFIELD, CommandLine
+from support import NEARFIELD, CommandLine, write_bin
 
 
 def edits(a, b):
@@ -113,6 +114,30 @@ class Metric(CommandLine):
         for option in "--threads", "--memory-limit", "--device":
             self.run_badly("metric", "check", "words.txt", option, 1, code=2,
                            says=[f"'{option}' is not an option of check"])
+
+    def test_files_of_objects(self):
+        """Written by the library, and golden."""
+        golden = pathlib.Path(__file__).parents[1] / "python" / "golden"
+        for name, says in [("edit-signatures", "edit, 149 objects, no pivots, signatures, "),
+                           ("edit-both", "edit, 149 objects, 4 of 4 pivots kept in 8 bits, signa"),
+                           ("damerau-kvp", "damerau, 149 objects, 3 of 7 pivots kept in 8 bits, no"),
+                           ("lp-laesa", "lp:1, 149 objects, 5 of 5 pivots kept in 6 bits, no sig")]:
+            path = golden / f"v1-objects-{name}.nf"
+            said = self.run_well("info", path).stdout
+            self.assertTrue(said.startswith(f"{path}: index of objects, {says}"), said)
+            self.assertIn("as it was written", self.run_well("verify", path).stdout)
+        said = json.loads(self.run_well("info", path, "--json").stdout)
+        self.assertEqual(said, {
+            "file": str(path), "format": "index of objects", "metric": "lp:1", "objects": 149,
+            "pivots": 5, "kept": 5, "bits": 6, "signatures": False,
+            "bytes": path.stat().st_size})
+        write_bin(self.path("q.fbin"), [[1, 2, 3, 4, 5]], "f")
+        self.run_badly("search", "--index", path, "--queries", "q.fbin", "--json", code=1,
+                       says=["index of objects", "MetricIndex"])
+        changed = bytearray(path.read_bytes())
+        changed[-1] ^= 1
+        self.path("changed.nf").write_bytes(changed)
+        self.run_badly("verify", "changed.nf", code=1, says=["changed.nf"])
 
     def test_mistakes(self):
         search = ["metric", "search", "words.txt", "--queries", "typed.txt"]

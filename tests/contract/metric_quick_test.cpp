@@ -372,6 +372,39 @@ TEST(MetricQuick, DamagedFilesAreRefusedOrHarmless) {
                      ErrorCode::invalid_argument, {"'edit'", "'damerau'"});
 }
 
+TEST(MetricQuick, AFileSaysWhatItIs) {
+  const test::TempFolder folder;
+  const std::string path = folder.path("words");
+  Words index({}, {.pool = 10, .kept = 3, .bits = 5});
+  index.add(some_texts(100, 10));
+  index.save(path);
+  const auto info = metric_file_info(path);
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->metric, "edit");
+  EXPECT_EQ(info->objects, 100);
+  EXPECT_EQ(info->pivots, 10);
+  EXPECT_EQ(info->kept, 3);
+  EXPECT_EQ(info->bits, 5);
+  EXPECT_TRUE(info->signatures);
+  EXPECT_EQ(info->bytes, std::ssize(folder.get("words")));
+  verify_index(path);
+  verify_metric_index(path);
+  test::expect_error([&] { Index::open(path); }, ErrorCode::invalid_argument,
+                     {"index of objects", "MetricIndex", "'edit'"});
+
+  PivotIndex<double, Line> own(Line{}, {.pool = 0});
+  own.add(some_places(5));
+  own.save(path);
+  EXPECT_EQ(metric_file_info(path)->pivots, 0);
+  test::expect_error([&] { verify_index(path); }, ErrorCode::unsupported,
+                     {"'of the caller'", "none of the library's", "verify_metric_index"});
+
+  Index({.dtype = DType::f32, .cols = 2}).save(path);
+  EXPECT_FALSE(metric_file_info(path));
+  test::expect_error([&] { Words::open(path); }, ErrorCode::invalid_argument,
+                     {"index of vectors", "Index"});
+}
+
 // Of no name of their own.
 TEST(MetricQuick, MetricsOfOneNameAreToldApart) {
   const test::TempFolder folder;

@@ -303,6 +303,9 @@ def test_check_metric() -> None:
     a, b, c = (numbers[i] for i in square.triangle.objects)
     assert square.triangle.by == pytest.approx((a - c) ** 2 - (a - b) ** 2 - (b - c) ** 2)
 
+    nf.MetricIndex.verify(tmp_path / "lengths", nf.CMetric(address))
+    with pytest.raises(nf.UnsupportedError, match=r"none of the library's.*MetricIndex\.verify"):
+        nf.verify_index(tmp_path / "lengths")
 
 def test_what_is_said_of_pivots_makes_some() -> None:
     words = _words(100, 10)
@@ -352,3 +355,29 @@ def test_mistakes() -> None:
     with pytest.raises(nf.InvalidArgumentError, match="choice"):
         nf.MetricIndex([], choice="best")
     assert ("edit", "symbols added, dropped or replaced") in nf.object_metrics()
+def test_files_are_verified(tmp_path: Path) -> None:
+    path = tmp_path / "words.nf"
+    nf.MetricIndex(_words(50, 11), "edit", pivots=4).save(path)
+    nf.verify_index(path)
+    nf.MetricIndex.verify(path)
+    with pytest.raises(nf.InvalidArgumentError, match="'edit', not 'damerau'"):
+        nf.MetricIndex.verify(path, "damerau")
+    with pytest.raises(nf.InvalidArgumentError, match="open it as MetricIndex"):
+        nf.Index.open(path)
+    changed = bytearray(path.read_bytes())
+    changed[-1] ^= 1
+    path.write_bytes(changed)
+    with pytest.raises(nf.CorruptFileError):
+        nf.verify_index(path)
+    with pytest.raises(nf.CorruptFileError):
+        nf.MetricIndex.verify(path)
+    with pytest.raises(nf.UnsupportedError, match="cannot be verified"):
+        nf.MetricIndex.verify(path, lambda a, others: [0.0] * len(others))
+
+    index = nf.Index(dim=2)
+    index.add(np.zeros((3, 2), np.float32))
+    index.save(path)
+    with pytest.raises(nf.InvalidArgumentError, match="open it as Index"):
+        nf.MetricIndex.open(path)
+
+
