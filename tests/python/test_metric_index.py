@@ -83,6 +83,113 @@ def test_callables(batched: bool) -> None:
     assert (again.ids == found.ids).all() == (5 not in found.ids)
 
 
+def _apart(a: bytes, b: bytes) -> float:
+    """Of points of two small whole numbers: many distances are equal."""
+    return float(abs(a[0] - b[0]) + abs(a[1] - b[1]))
+
+
+def _all_apart(a: bytes, others: list[bytes]) -> list[float]:
+    return [_apart(a, b) for b in others]
+
+
+SIGNATURE = ctypes.CFUNCTYPE(
+    ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
+)
+
+
+def _apart_in_memory(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
+    return _apart(ctypes.string_at(a, a_bytes), ctypes.string_at(b, b_bytes))
+
+
+COMPILED = SIGNATURE(_apart_in_memory)
+
+
+def _c_metric() -> nf.CMetric:
+    address = ctypes.cast(COMPILED, ctypes.c_void_p).value
+    assert address is not None
+    return nf.CMetric(address, whole_numbers=True)
+
+
+class _Model:
+    """An index, and a dict that is searched by every distance."""
+
+    def __init__(self, metric: Any, options: dict[str, Any]) -> None:
+        self.numbers = random.Random(12)
+        self.index = nf.MetricIndex([], metric, **options)
+        self.objects: dict[int, bytes] = {}
+
+    def some(self, count: int) -> list[bytes]:
+        return [bytes(self.numbers.choices(range(12), k=2)) for _ in range(count)]
+
+    def change(self) -> None:
+        added = self.some(self.numbers.randint(1, 50))
+        if self.numbers.random() < 0.5:
+            ids = self.index.add(added).tolist()
+        else:
+            fresh = [one for one in range(2000) if one not in self.objects]
+            ids = self.numbers.sample(fresh, len(added))
+            self.index.add(added, ids)
+        self.objects.update(zip(ids, added, strict=True))
+        gone = self.numbers.choices([*self.objects, -5], k=self.numbers.randint(1, 25))
+        there = [one for one in set(gone) if one in self.objects]
+        assert self.index.remove(gone) == len(there)
+        for one in there:
+            del self.objects[one]
+        if self.numbers.random() < 0.2:
+            self.index.rebuild()
+        assert sorted(self.index.ids.tolist()) == sorted(self.objects)
+
+    def ranked(self, query: bytes) -> list[tuple[float, int]]:
+        return sorted((_apart(query, other), one) for one, other in self.objects.items())
+
+    def compare_searches(self) -> None:
+        queries = self.some(3)
+        k, radius = self.numbers.randint(0, 9), self.numbers.randint(0, 6)
+        found = self.index.search(queries, k)
+        near = self.index.within(queries, radius)
+        for i, query in enumerate(queries):
+            ranked = self.ranked(query)
+            count = int(found.counts[i])
+            got = zip(found.keys[i, :count].tolist(), found.ids[i, :count].tolist(), strict=True)
+            assert list(got) == ranked[:k]
+            assert near[i][1].tolist() == [one for by, one in ranked if by <= radius]
+            assert near[i][0].tolist() == [by for by, _ in ranked if by <= radius]
+
+    def compare_pairs(self) -> None:
+        others = self.some(4)
+        for given in (None, others):
+            firsts = self.objects if given is None else dict(enumerate(others))
+            want = sorted(
+                (_apart(a, b), i, j)
+                for i, a in firsts.items()
+                for j, b in self.objects.items()
+                if given is not None or i < j
+            )
+            radius, count = self.numbers.randint(0, 2), self.numbers.randint(0, 40)
+            within = self.index.pairs(given, radius=radius)
+            assert _listed(within) == [one for one in want if one[0] <= radius]
+            assert _listed(self.index.pairs(given, count=count)) == want[:count]
+
+
+def _listed(pairs: nf.Pairs) -> list[tuple[float, int, int]]:
+    ones = zip(pairs.keys.tolist(), pairs.first.tolist(), pairs.second.tolist(), strict=True)
+    return list(ones)
+
+
+KINDS_OF_PIVOTS: list[dict[str, Any]] = [{"pivots": 0}, {"pivots": 5}, {"pivots": 12, "kept": 3}]
+
+
+@pytest.mark.parametrize("options", KINDS_OF_PIVOTS, ids=str)
+@pytest.mark.parametrize("kind", ["one at a time", "batched", "C"])
+def test_callables_agree_with_every_distance(kind: str, options: dict[str, Any]) -> None:
+    metric: Any = {"one at a time": _apart, "batched": _all_apart, "C": _c_metric()}[kind]
+    model = _Model(metric, options if kind != "one at a time" else options | {"batched": False})
+    for _ in range(12):
+        model.change()
+        model.compare_searches()
+    model.compare_pairs()
+
+
 def test_an_index_that_nobody_has_is_gone() -> None:
     class Thing:
         pass
@@ -164,10 +271,7 @@ def test_c_functions(tmp_path: Path) -> None:
     def lengths(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
         return float(abs(a_bytes - b_bytes))
 
-    signature = ctypes.CFUNCTYPE(
-        ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
-    )
-    compiled = signature(lengths)
+    compiled = SIGNATURE(lengths)
     address = ctypes.cast(compiled, ctypes.c_void_p).value
     assert address is not None
     metric = nf.CMetric(address, name="lengths", whole_numbers=True)
@@ -199,11 +303,14 @@ def test_c_functions(tmp_path: Path) -> None:
     # Of two without a name, by what they say of the first objects.
     nf.MetricIndex([b"", b"a", b"bbb"], nf.CMetric(address)).save(tmp_path / "lengths")
     assert len(nf.MetricIndex.open(tmp_path / "lengths", nf.CMetric(address))) == 3
+    nf.MetricIndex.verify(tmp_path / "lengths", nf.CMetric(address))
+    with pytest.raises(nf.UnsupportedError, match=r"none of the library's.*MetricIndex\.verify"):
+        nf.verify_index(tmp_path / "lengths")
 
     def squares(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
         return float((a_bytes - b_bytes) ** 2)
 
-    another = signature(squares)
+    another = SIGNATURE(squares)
     other_address = ctypes.cast(another, ctypes.c_void_p).value
     assert other_address is not None
     with pytest.raises(nf.InvalidArgumentError, match="another metric of the name 'a C function'"):
@@ -292,6 +399,32 @@ def test_files(tmp_path: Path) -> None:
         nf.MetricIndex(range(3), lambda a, others: [0.0] * len(others)).save(tmp_path / "none")
 
 
+def test_files_are_verified(tmp_path: Path) -> None:
+    path = tmp_path / "words.nf"
+    nf.MetricIndex(_words(50, 11), "edit", pivots=4).save(path)
+    nf.verify_index(path)
+    nf.MetricIndex.verify(path)
+    with pytest.raises(nf.InvalidArgumentError, match="'edit', not 'damerau'"):
+        nf.MetricIndex.verify(path, "damerau")
+    with pytest.raises(nf.InvalidArgumentError, match="open it as MetricIndex"):
+        nf.Index.open(path)
+    changed = bytearray(path.read_bytes())
+    changed[-1] ^= 1
+    path.write_bytes(changed)
+    with pytest.raises(nf.CorruptFileError):
+        nf.verify_index(path)
+    with pytest.raises(nf.CorruptFileError):
+        nf.MetricIndex.verify(path)
+    with pytest.raises(nf.UnsupportedError, match="cannot be verified"):
+        nf.MetricIndex.verify(path, lambda a, others: [0.0] * len(others))
+
+    index = nf.Index(dim=2)
+    index.add(np.zeros((3, 2), np.float32))
+    index.save(path)
+    with pytest.raises(nf.InvalidArgumentError, match="open it as Index"):
+        nf.MetricIndex.open(path)
+
+
 def test_check_metric() -> None:
     numbers = np.random.default_rng(8).normal(size=40)
     line = nf.check_metric(numbers, lambda a, others: [abs(a - b) for b in others], triples=300)
@@ -303,9 +436,6 @@ def test_check_metric() -> None:
     a, b, c = (numbers[i] for i in square.triangle.objects)
     assert square.triangle.by == pytest.approx((a - c) ** 2 - (a - b) ** 2 - (b - c) ** 2)
 
-    nf.MetricIndex.verify(tmp_path / "lengths", nf.CMetric(address))
-    with pytest.raises(nf.UnsupportedError, match=r"none of the library's.*MetricIndex\.verify"):
-        nf.verify_index(tmp_path / "lengths")
 
 def test_what_is_said_of_pivots_makes_some() -> None:
     words = _words(100, 10)
@@ -355,29 +485,3 @@ def test_mistakes() -> None:
     with pytest.raises(nf.InvalidArgumentError, match="choice"):
         nf.MetricIndex([], choice="best")
     assert ("edit", "symbols added, dropped or replaced") in nf.object_metrics()
-def test_files_are_verified(tmp_path: Path) -> None:
-    path = tmp_path / "words.nf"
-    nf.MetricIndex(_words(50, 11), "edit", pivots=4).save(path)
-    nf.verify_index(path)
-    nf.MetricIndex.verify(path)
-    with pytest.raises(nf.InvalidArgumentError, match="'edit', not 'damerau'"):
-        nf.MetricIndex.verify(path, "damerau")
-    with pytest.raises(nf.InvalidArgumentError, match="open it as MetricIndex"):
-        nf.Index.open(path)
-    changed = bytearray(path.read_bytes())
-    changed[-1] ^= 1
-    path.write_bytes(changed)
-    with pytest.raises(nf.CorruptFileError):
-        nf.verify_index(path)
-    with pytest.raises(nf.CorruptFileError):
-        nf.MetricIndex.verify(path)
-    with pytest.raises(nf.UnsupportedError, match="cannot be verified"):
-        nf.MetricIndex.verify(path, lambda a, others: [0.0] * len(others))
-
-    index = nf.Index(dim=2)
-    index.add(np.zeros((3, 2), np.float32))
-    index.save(path)
-    with pytest.raises(nf.InvalidArgumentError, match="open it as Index"):
-        nf.MetricIndex.open(path)
-
-
