@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
 import numpy as np
 
 from nearfield import _core
-from nearfield._arguments import file_name, flag, integer, real, text
+from nearfield._arguments import MOST_INT64, file_name, flag, integer, real, seed_number, text
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
 from nearfield._index import IdsLike, _take_ids
@@ -265,6 +265,8 @@ class MetricIndex:
     choice: how pivots are chosen, "random", "max_separation" or "incremental", with at most
         choice_budget distances: few of them make random ones (docs/metric.md).
     signatures: whether the metric's own lower bounds are used, where it has some.
+    seed: of what is drawn at random when pivots are chosen, now and later.
+    threads, timeout, progress: as of `add`, for the objects to begin with.
     """
 
     def __init__(
@@ -281,6 +283,10 @@ class MetricIndex:
         choice: str = "max_separation",
         choice_budget: int = 100_000,
         signatures: bool = True,
+        seed: int = 0,
+        threads: int = 0,
+        timeout: float | None = None,
+        progress: Progress = None,
     ) -> None:
         if choice not in CHOICES:
             raise InvalidArgumentError(f"choice is {choice!r}, expected one of {CHOICES}")
@@ -294,23 +300,42 @@ class MetricIndex:
             integer("choice_budget", choice_budget),
             flag("signatures", signatures),
         )
-        self._start()
-        self.add(objects, ids)
+        self._start(seed)
+        self.add(objects, ids, threads=threads, timeout=timeout, progress=progress)
 
-    def _start(self) -> None:
+    def _start(self, seed: int) -> None:
+        self._seed = seed_number(seed)
         # What was removed under a callable, which the engine may ask about until it rebuilds: some
         # are pivots. No object is removed between the look at it and the call that removes it.
         self._removed: list[bytes] = []
         self._removing = threading.Lock()
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], metric: MetricLike = "edit") -> Self:
-        """An index that was saved, under the metric of the same name. The file is mapped."""
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        metric: MetricLike = "edit",
+        *,
+        read_only: bool = False,
+        max_bytes: int | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """An index that was saved, under the metric of the same name. The file is mapped.
+
+        read_only: what would change the index is an error.
+        max_bytes: a file that is larger is an error. For files that come from others.
+        seed: as when an index is made, for pivots that are chosen from now on.
+        """
         _refuse_callable(metric, "opened")
         index = cls.__new__(cls)
         index._objects = _objects_of(metric)
-        index._core = _core.MetricIndex.open(file_name("path", path), index._objects.metric)
-        index._start()
+        index._core = _core.MetricIndex.open(
+            file_name("path", path),
+            index._objects.metric,
+            flag("read_only", read_only),
+            MOST_INT64 if max_bytes is None else integer("max_bytes", max_bytes),
+        )
+        index._start(seed)
         return index
 
     @staticmethod
@@ -351,7 +376,7 @@ class MetricIndex:
         packed = self._objects.packed(_listed("objects", objects))
         try:
             with running(Copies(True), threads=threads, timeout=timeout, progress=progress) as run:
-                first = self._core.add(packed, given, run)
+                first = self._core.add(packed, given, self._seed, run)
         except BaseException:
             self._objects.forget(packed)
             raise
@@ -373,7 +398,7 @@ class MetricIndex:
         """Frees what was removed, and chooses pivots anew."""
         with self._removing:
             with running(Copies(True), threads=threads, timeout=timeout) as run:
-                self._core.rebuild(run)
+                self._core.rebuild(self._seed, run)
             self._objects.forget(self._removed)
             self._removed = []
 
@@ -487,25 +512,29 @@ class MetricIndex:
         *,
         radius: float | None = None,
         count: int | None = None,
+        pivots: int | None = None,
         threads: int = 0,
         memory_limit: int | str | None = None,
         timeout: float | None = None,
         progress: Progress = None,
+        isa: str | None = None,
         device: str | None = None,
         device_memory_limit: int | str | None = None,
     ) -> Pairs:
         """The closest pairs of two objects of the index, or of one of `others` and one of it.
 
         radius, count: those within the radius, the so many closest, or both.
+        pivots: how many of those an object keeps to look at.
         """
         copies = Copies(True, memory_limit)
         bound = None if radius is None else real("radius", radius)
-        most = _optional("count", count)
+        most, slots = _optional("count", count), _optional("pivots", pivots)
         with (
             self._objects.lent("others", () if others is None else others) as packed,
             running(
                 copies,
                 threads=threads,
+                isa=isa,
                 timeout=timeout,
                 progress=progress,
                 device=device,
@@ -513,7 +542,7 @@ class MetricIndex:
             ) as run,
         ):
             asked = None if others is None else packed
-            return make_pairs(self._core.pairs(asked, bound, most, run))
+            return make_pairs(self._core.pairs(asked, bound, most, slots, run))
 
 
 def check_metric(
@@ -523,18 +552,21 @@ def check_metric(
     batched: bool = True,
     slack: float | None = None,
     triples: int = 10_000,
+    seed: int = 0,
     timeout: float | None = None,
+    progress: Progress = None,
 ) -> MetricReport:
     """Looks at random triples of the objects for what breaks the rules of a metric.
 
     That nothing is found proves nothing. A search relies on the rules: see docs/metric.md.
-    `batched` and `slack` are those of a callable, as for `MetricIndex`.
+    `batched` and `slack` are those of a callable, as for `MetricIndex`; of another seed the triples
+    are others.
     """
     kind = _objects_of(metric, batched, slack)
     packed = kind.packed(_listed("objects", objects))
-    with running(Copies(True), timeout=timeout) as run:
+    with running(Copies(True), timeout=timeout, progress=progress) as run:
         seen, distances, *rules, words = _core.check_metric(
-            kind.metric, packed, integer("triples", triples), run
+            kind.metric, packed, integer("triples", triples), seed_number(seed), run
         )
     odd, identity, symmetry, triangle = (
         Violation(by, tuple(one for one in ids if one >= 0)) for by, *ids in rules

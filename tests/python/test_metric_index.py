@@ -7,6 +7,7 @@ import gc
 import random
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -355,6 +356,11 @@ def test_pairs() -> None:
     got = zip(pairs.keys, pairs.first, pairs.second, strict=True)
     assert list(got) == [one for one in want if one[0] <= 1]
     others = _words(10, 5)
+    for few in (
+        nf.MetricIndex(words, "edit", pivots=6).pairs(radius=1, pivots=2, isa="scalar"),
+        index.pairs(radius=1, pivots=0),
+    ):
+        np.testing.assert_array_equal(few.second, pairs.second)
     closest = index.pairs(others, count=7)
     want = sorted((_edits(a, b), i, j) for i, a in enumerate(others) for j, b in enumerate(words))
     assert list(zip(closest.keys, closest.first, closest.second, strict=True)) == want[:7]
@@ -425,6 +431,62 @@ def test_files_are_verified(tmp_path: Path) -> None:
         nf.MetricIndex.open(path)
 
 
+def test_opening_may_be_limited(tmp_path: Path) -> None:
+    path = tmp_path / "words.nf"
+    nf.MetricIndex(_words(50, 13), "edit").save(path)
+    opened = nf.MetricIndex.open(path, read_only=True, max_bytes=path.stat().st_size)
+    assert opened.search(["ab"], k=1).counts.tolist() == [1]
+    changes: list[Callable[[], object]] = [
+        lambda: opened.add(["new"]),
+        lambda: opened.remove([3]),
+        opened.rebuild,
+    ]
+    for change in changes:
+        with pytest.raises(nf.InvalidArgumentError, match="read-only"):
+            change()
+    with pytest.raises(nf.UnsupportedError, match="more than the limit of 100"):
+        nf.MetricIndex.open(path, max_bytes=100)
+
+
+def test_a_seed_is_of_what_is_random(tmp_path: Path) -> None:
+    words = _words(200, 14)
+
+    def file_of(seed: int) -> bytes:
+        index = nf.MetricIndex(words[:100], "edit", choice="random", seed=seed)
+        index.add(words[100:])
+        index.rebuild()
+        index.save(tmp_path / "words.nf")
+        return (tmp_path / "words.nf").read_bytes()
+
+    assert file_of(1) == file_of(1)
+    assert file_of(1) != file_of(2)
+    with pytest.raises(nf.InvalidArgumentError, match="seed is -1"):
+        nf.MetricIndex([], seed=-1)
+
+    def square(a: Any, b: Any) -> float:
+        return float((a - b) ** 2)
+
+    numbers = np.random.default_rng(15).normal(size=40)
+    worst = [
+        nf.check_metric(numbers, square, batched=False, triples=9, seed=seed).triangle.objects
+        for seed in range(5)
+    ]
+    assert len(set(worst)) > 1
+
+
+def test_an_index_is_made_as_objects_are_added() -> None:
+    def slow(a: int, others: list[int]) -> list[float]:
+        time.sleep(1e-3 * len(others))
+        return [float(abs(a - b)) for b in others]
+
+    with pytest.raises(nf.DeadlineError):
+        nf.MetricIndex(range(200), slow, pivots=4, timeout=0.05)
+    made = nf.MetricIndex(_words(50, 16), "edit", threads=1, progress=lambda *done: None)
+    assert len(made) == 50
+    with pytest.raises(TypeError, match="threads must be"):
+        nf.MetricIndex(["ab"], "edit", threads=1.5)  # type: ignore[arg-type]
+
+
 def test_check_metric() -> None:
     numbers = np.random.default_rng(8).normal(size=40)
     line = nf.check_metric(numbers, lambda a, others: [abs(a - b) for b in others], triples=300)
@@ -451,7 +513,8 @@ def test_what_is_said_of_pivots_makes_some() -> None:
 
 def test_options_of_callables_are_of_no_other() -> None:
     compiled = nf.CMetric(1)  # never called
-    for metric in ("edit", compiled):
+    metrics: list[Any] = ["edit", compiled]
+    for metric in metrics:
         with pytest.raises(nf.InvalidArgumentError, match="batched=False is for a Python callable"):
             nf.MetricIndex([], metric, batched=False)
         with pytest.raises(nf.InvalidArgumentError, match="batched=False is for a Python callable"):
