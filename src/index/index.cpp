@@ -1,4 +1,5 @@
 #include <nearfield/index.hpp>
+#include <nearfield/metric_index.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -6,8 +7,6 @@
 #include <numeric>
 #include <shared_mutex>
 #include <utility>
-
-#include <nearfield/metric_index.hpp>
 
 #include "core/fail.hpp"
 #include "core/memory_errors.hpp"
