@@ -114,6 +114,16 @@ void add_knn_options(CLI::App& app, KnnOptions& search) {
   add_exclude_self(app, search.exclude_self);
 }
 
+void add_seed(CLI::App& app, RunOptions& run) {
+  const auto seed = [](const std::string& text) {
+    return static_cast<std::uint64_t>(
+        parse_count(text, 0, std::numeric_limits<std::int64_t>::max()));
+  };
+  add_parsed(app, "--seed", run.context.seed, seed, "Of random numbers")
+      ->group(kSearch)
+      ->default_str("0");
+}
+
 void add_isa(CLI::App& app, RunOptions& run) {
   add_parsed(app, "--isa", run.context.isa, parse_isa,
              fmt::format("Instruction set, here one of {}; the results are the same",

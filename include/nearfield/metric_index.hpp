@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nearfield/context.hpp>
@@ -20,6 +21,9 @@ enum class PivotChoice {
   max_separation,  // each as far as can be from those before it
   incremental,     // each raises the bounds between some pairs as far as can be
 };
+
+// "random", "max_separation" or "incremental"; anything else throws invalid_argument.
+PivotChoice parse_pivot_choice(std::string_view name);
 
 struct PivotOptions {
   // How many objects all others know their distances to, at most 256. Empty: 16, or none where the

@@ -64,6 +64,30 @@ class Metric(CommandLine):
         self.assertIn("3 of 16 pivots and signatures", said)
         self.run_badly(*search, "--pivots", 0, "--kept", 3, code=1, says=["0 pivots"])
 
+    def test_pivots_change_what_is_computed_and_no_answer(self):
+        search = ["metric", "search", "words.txt", "--queries", "typed.txt", "-k", 4]
+        want = self.lines(self.ranked(word)[:4] for word in self.TYPED)
+        laesa = ["--no-signatures", "--pivots", 6]
+        for options, says in [
+            (laesa, "6 pivots,"),
+            (["--no-signatures", "--pivots", 0], "every row,"),
+            ([*laesa, "--look-at", 2], "6 pivots,"),
+            ([*laesa, "--pivot-bits", 2], "6 pivots,"),
+            (["--pivot-bits", 5], "16 pivots and signatures,"),
+            (["--pivot-choice", "random", "--seed", 3], "16 pivots and signatures,"),
+            (["--pivot-choice", "incremental", "--choice-budget", 900], "16 pivots and signatures,"),
+        ]:
+            with self.subTest(options=options):
+                said = self.run_well(*search, *options)
+                self.assertEqual(self.read(said.stdout), want)
+                self.assertIn(f", {says}", said.stderr)
+        self.run_badly(*search, "--look-at", 2, code=1, says=["2 pivots", "without any"])
+        self.run_badly(*search, "--pivot-choice", "best", code=2, says=["'best'", "incremental"])
+        self.run_badly(*search, "--pivot-bits", 9, code=2, says=["'9'", "from 1 to 8"])
+        pairs = ["metric", "pairs", "words.txt", "--radius", 1]
+        self.assertEqual(self.run_well(*pairs, *laesa, "--look-at", 2).stdout,
+                         self.run_well(*pairs).stdout)
+
     def test_within_a_radius_to_a_file(self):
         self.run_well("metric", "search", "words.txt", "--queries", "typed.txt", "--radius", 2,
                       "--output", "found.csv", "--quiet")

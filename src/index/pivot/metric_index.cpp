@@ -74,6 +74,14 @@ struct MetricIndex::Impl {
   }
 };
 
+PivotChoice parse_pivot_choice(std::string_view name) {
+  if (name == "random") return PivotChoice::random;
+  if (name == "max_separation") return PivotChoice::max_separation;
+  if (name == "incremental") return PivotChoice::incremental;
+  fail(ErrorCode::invalid_argument,
+       "'{}' is no choice of pivots: there are random, max_separation and incremental", name);
+}
+
 void check_given(const ObjectMetric* metric) {
   if (metric == nullptr) fail(ErrorCode::invalid_argument, "an index needs a metric, got none");
   check_usable(*metric);
