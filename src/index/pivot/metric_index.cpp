@@ -74,19 +74,6 @@ struct MetricIndex::Impl {
   }
 };
 
-PivotChoice parse_pivot_choice(std::string_view name) {
-  if (name == "random") return PivotChoice::random;
-  if (name == "max_separation") return PivotChoice::max_separation;
-  if (name == "incremental") return PivotChoice::incremental;
-  fail(ErrorCode::invalid_argument,
-       "'{}' is no choice of pivots: there are random, max_separation and incremental", name);
-}
-
-void check_given(const ObjectMetric* metric) {
-  if (metric == nullptr) fail(ErrorCode::invalid_argument, "an index needs a metric, got none");
-  check_usable(*metric);
-}
-
 void check_pivot_options(const PivotOptions& options) {
   const auto check = [](const char* what, std::int64_t value, std::int64_t least,
                         std::int64_t most) {
@@ -103,6 +90,19 @@ void check_pivot_options(const PivotOptions& options) {
          "0 pivots are asked for, and how these are kept or chosen is said: ask for some, or leave "
          "that out");
   }
+}
+
+PivotChoice parse_pivot_choice(std::string_view name) {
+  if (name == "random") return PivotChoice::random;
+  if (name == "max_separation") return PivotChoice::max_separation;
+  if (name == "incremental") return PivotChoice::incremental;
+  fail(ErrorCode::invalid_argument,
+       "'{}' is no choice of pivots: there are random, max_separation and incremental", name);
+}
+
+void check_given(const ObjectMetric* metric) {
+  if (metric == nullptr) fail(ErrorCode::invalid_argument, "an index needs a metric, got none");
+  check_usable(*metric);
 }
 
 // The filter is made beside the old one, so that what fails leaves that.
