@@ -32,13 +32,14 @@ CompletedOption completed(const CLI::Option& option) {
   } else if (type == "FILE") {
     result.value = Value::file;
   } else if (type == "METRIC" || type == "ISA" || type == "TYPE" || type == "DEVICE" ||
-             type == "EFFORT" || type == "CHECK") {
+             type == "EFFORT" || type == "CHECK" || type == "CHOICE") {
     result.value = Value::names;
     result.names = type == "ISA"      ? isa_names()
                    : type == "TYPE"   ? file_type_names()
                    : type == "DEVICE" ? device_kinds()
                    : type == "EFFORT" ? effort_names()
                    : type == "CHECK"  ? cross_check_names()
+                   : type == "CHOICE" ? pivot_choice_names()
                                       : without_numbers(metric_names());
   } else {
     result.value = Value::other;

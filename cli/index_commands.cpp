@@ -362,7 +362,9 @@ void add_compact(CLI::App& app) {
 
 void add_verify(CLI::App& app) {
   CLI::App& command =
-      *app.add_subcommand("verify", "Read all of an index file and compare its sums");
+      *app.add_subcommand("verify",
+                          "Read all of an index file, of vectors or of objects, and "
+                          "compare its sums");
   const auto args = std::make_shared<VerifyArguments>();
   command.add_option("FILE", args->files, "Index files")->required()->type_name("FILE");
   command.add_flag("--quiet", args->quiet, "No progress on standard error");

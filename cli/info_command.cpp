@@ -215,12 +215,39 @@ void print_tables(const std::string& path, const PluginListing& listing,
   print_result(args.json ? json_of(path, listing) : text_of(path, listing));
 }
 
+std::string text_of(const std::string& path, const MetricFileInfo& info) {
+  const std::string pivots = info.pivots == 0 ? "no pivots"
+                                              : fmt::format("{} of {} pivots kept in {} bits",
+                                                            info.kept, info.pivots, info.bits);
+  return fmt::format("{}: index of objects, {}, {} objects, {}, {}, {} bytes\n", path, info.metric,
+                     info.objects, pivots, info.signatures ? "signatures" : "no signatures",
+                     info.bytes);
+}
+
+std::string json_of(const std::string& path, const MetricFileInfo& info) {
+  return JsonObject()
+      .add("file", path)
+      .add("format", "index of objects")
+      .add("metric", info.metric)
+      .add("objects", info.objects)
+      .add("pivots", info.pivots)
+      .add("kept", info.kept)
+      .add("bits", info.bits)
+      .add("signatures", info.signatures)
+      .add("bytes", info.bytes)
+      .text();
+}
+
 void print_index(const std::string& path, const InfoArguments& args) {
   if (args.values || args.head > 0) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("{}: --values and --head are for files of vectors, and this is an index",
                     path));
+  }
+  if (const auto info = metric_file_info(path)) {
+    print_result(args.json ? json_of(path, *info) : text_of(path, *info));
+    return;
   }
   const Index index = Index::open(path);
   const IndexSpec& spec = index.spec();

@@ -21,6 +21,7 @@
 #include "help.hpp"
 #include "json.hpp"
 #include "key_file.hpp"
+#include "names.hpp"
 #include "options.hpp"
 #include "search_run.hpp"
 #include "standard_output.hpp"
@@ -31,6 +32,7 @@ namespace {
 constexpr const char* kStandardInput = "/dev/stdin";
 constexpr const char* kStandardOutput = "/dev/stdout";
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostBudget = std::int64_t{1} << 62;  // of choosing, as the library has it
 
 struct MetricArguments {
   std::string objects;
@@ -43,6 +45,7 @@ struct MetricArguments {
   std::optional<std::int64_t> budget;
   std::int64_t triples = 10'000;
   PivotOptions pivots;
+  std::optional<std::int64_t> looked_at;  // of the pivots that an object keeps
   RunOptions run;
   OutputPath output{"--output", {".csv"}, {}};
   bool json = false;
@@ -133,8 +136,10 @@ void run_metric_search(const MetricArguments& args) {
   const KeysOf texts = [&](std::span<const std::int64_t> ids) { return objects.texts(ids); };
   const auto path = results_path(args);
   if (args.radius) {
-    const MetricRangeOptions options{
-        .radius = *args.radius, .ids_only = args.ids_only, .budget = args.budget};
+    const MetricRangeOptions options{.radius = *args.radius,
+                                     .ids_only = args.ids_only,
+                                     .budget = args.budget,
+                                     .pivots = args.looked_at};
     const Ranges found = run_watched(context, args.quiet, [&](const Context& watched) {
       return index.within(queries.views(), options, watched);
     });
@@ -146,7 +151,7 @@ void run_metric_search(const MetricArguments& args) {
     report(args, "metric search", std::ssize(found.ids), found.exact, found.stats);
     return;
   }
-  const MetricSearchOptions options{.k = args.k, .budget = args.budget};
+  const MetricSearchOptions options{.k = args.k, .budget = args.budget, .pivots = args.looked_at};
   const Neighbors found = run_watched(context, args.quiet, [&](const Context& watched) {
     return index.search(queries.views(), options, watched);
   });
@@ -162,7 +167,8 @@ void run_metric_pairs(const MetricArguments& args) {
   const Context context = context_of(args.run, {});
   const Lines objects(args.objects);
   const MetricIndex index = index_of(args, objects, context);
-  const MetricPairsOptions options{.radius = args.radius, .count = args.count};
+  const MetricPairsOptions options{
+      .radius = args.radius, .count = args.count, .pivots = args.looked_at};
   std::optional<Lines> others;
   if (!args.queries.empty()) others.emplace(args.queries);
   const Pairs found = run_watched(context, args.quiet, [&](const Context& watched) {
@@ -207,10 +213,33 @@ void add_objects(CLI::App& command, MetricArguments& args) {
       ->default_str(args.metric);
 }
 
+void add_pivot_choice(CLI::App& command, MetricArguments& args) {
+  const auto bits = [](const std::string& text) {
+    return static_cast<int>(parse_count(text, 1, 8));
+  };
+  add_parsed(command, "--pivot-bits", args.pivots.bits, bits, "Bits of a distance to a pivot")
+      ->group(kSearch)
+      ->type_name("N")
+      ->default_str(std::to_string(args.pivots.bits));
+  add_parsed(command, "--pivot-choice", args.pivots.choice, parse_pivot_choice,
+             fmt::format("How pivots are chosen, one of {}: at random, each far from those before "
+                         "it, or each by the bounds that it raises",
+                         fmt::join(pivot_choice_names(), ", ")))
+      ->group(kSearch)
+      ->type_name("CHOICE")
+      ->default_str("max_separation");
+  add_parsed(command, "--choice-budget", args.pivots.choice_budget, count_within(0, kMostBudget),
+             "Distances that choosing pivots may take")
+      ->group(kSearch)
+      ->type_name("N")
+      ->default_str(std::to_string(args.pivots.choice_budget));
+  add_seed(command, args.run);
+}
+
 void add_pivot_options(CLI::App& command, MetricArguments& args) {
   add_parsed(command, "--pivots", args.pivots.pool, count_within(0, 256),
-             "Objects that all others keep their distances to; none if not told, where the metric "
-             "has signatures")
+             "Objects that all others keep their distances to; if nothing is told of pivots, none "
+             "where the metric has signatures, else 16")
       ->group(kSearch)
       ->type_name("N");
   add_parsed(command, "--kept", args.pivots.kept, count_within(0, 256),
@@ -218,6 +247,16 @@ void add_pivot_options(CLI::App& command, MetricArguments& args) {
       ->group(kSearch)
       ->type_name("N")
       ->default_str("0");
+  add_parsed(command, "--look-at", args.looked_at, count_within(0, 256),
+             "Pivots to look at, of those that an object keeps; all if not told")
+      ->group(kSearch)
+      ->type_name("N");
+  add_pivot_choice(command, args);
+  command
+      .add_flag_callback(
+          "--no-signatures", [&args] { args.pivots.signatures = false; },
+          "Without the metric's own lower bounds")
+      ->group(kSearch);
 }
 
 void add_outputs(CLI::App& command, MetricArguments& args) {
@@ -281,7 +320,9 @@ void add_metric_check(CLI::App& app) {
       ->group(kSearch)
       ->type_name("N")
       ->default_str(std::to_string(args->triples));
-  add_run_options(command, args->run);
+  add_seed(command, args->run);
+  add_isa(command, args->run);  // it has one thread, and keeps nothing
+  add_timeout(command, args->run);
   command.add_flag("--quiet", args->quiet, "No progress on standard error")->group(kOutput);
   command.footer(help_footer("10,000 triples of words", "nearfield metric check words.txt"));
   command.callback([args] { run_metric_check(*args); });

@@ -25,6 +25,9 @@ std::vector<std::string> device_kinds() { return {"cpu", "cuda", "opencl"}; }
 
 std::vector<std::string> effort_names() { return {"quick", "full"}; }
 std::vector<std::string> cross_check_names() { return {"none", "nearest", "tested"}; }
+std::vector<std::string> pivot_choice_names() {
+  return {"random", "max_separation", "incremental"};
+}
 
 std::vector<std::string> file_type_names() {
   std::vector<std::string> names;

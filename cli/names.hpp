@@ -14,6 +14,7 @@ std::vector<std::string> isa_names();     // of this machine
 std::vector<std::string> device_kinds();  // to which a number may be added
 std::vector<std::string> effort_names();  // of tuning
 std::vector<std::string> cross_check_names();
+std::vector<std::string> pivot_choice_names();
 
 // Types of vectors that files hold.
 inline constexpr std::array kFileTypes{DType::f32, DType::f16, DType::f64, DType::u8, DType::i8};

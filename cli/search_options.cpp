@@ -114,6 +114,24 @@ void add_knn_options(CLI::App& app, KnnOptions& search) {
   add_exclude_self(app, search.exclude_self);
 }
 
+void add_seed(CLI::App& app, RunOptions& run) {
+  const auto seed = [](const std::string& text) {
+    return static_cast<std::uint64_t>(
+        parse_count(text, 0, std::numeric_limits<std::int64_t>::max()));
+  };
+  add_parsed(app, "--seed", run.context.seed, seed, "Of random numbers")
+      ->group(kSearch)
+      ->default_str("0");
+}
+
+void add_isa(CLI::App& app, RunOptions& run) {
+  add_parsed(app, "--isa", run.context.isa, parse_isa,
+             fmt::format("Instruction set, here one of {}; the results are the same",
+                         fmt::join(isa_names(), ", ")))
+      ->group(kRun)
+      ->type_name("ISA");
+}
+
 CLI::Option* add_timeout(CLI::App& app, RunOptions& run) {
   return add_parsed(app, "--timeout", run.timeout, parse_seconds, "Give up after so many seconds")
       ->group(kRun)
@@ -128,11 +146,7 @@ void add_run_options(CLI::App& app, RunOptions& run) {
       ->group(kRun)
       ->type_name("N")
       ->default_str("0");
-  add_parsed(app, "--isa", run.context.isa, parse_isa,
-             fmt::format("Instruction set, here one of {}; the results are the same",
-                         fmt::join(isa_names(), ", ")))
-      ->group(kRun)
-      ->type_name("ISA");
+  add_isa(app, run);
   add_parsed(app, "--memory-limit", run.context.memory_limit, parse_bytes,
              "Most memory to use, the result included: 512M, 3G (powers of 1024)")
       ->group(kRun)

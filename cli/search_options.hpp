@@ -55,8 +55,10 @@ struct RunOptions {
   std::optional<double> timeout;
 };
 
+void add_seed(CLI::App& app, RunOptions& run);
+void add_isa(CLI::App& app, RunOptions& run);
 CLI::Option* add_timeout(CLI::App& app, RunOptions& run);
-void add_run_options(CLI::App& app, RunOptions& run);  // that one among them
+void add_run_options(CLI::App& app, RunOptions& run);  // the last two among them
 void add_device_options(CLI::App& app, RunOptions& run);
 
 struct OutputOptions {

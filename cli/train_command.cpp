@@ -159,13 +159,7 @@ void add_train_command(CLI::App& app) {
              "Train on so many of them, evenly taken")
       ->group(kInput);
   add_quantizer_options(command, args->quantizer);
-  const auto seed = [](const std::string& text) {
-    return static_cast<std::uint64_t>(
-        parse_count(text, 0, std::numeric_limits<std::int64_t>::max()));
-  };
-  add_parsed(command, "--seed", args->run.context.seed, seed, "Of random numbers")
-      ->group(kSearch)
-      ->default_str("0");
+  add_seed(command, args->run);
   add_path(
       command, "--checkpoint", args->checkpoint.path,
       "lsq: keep what is done after each iteration here, and go on from it; removed at the end")

@@ -145,7 +145,8 @@ class Index {
 bool begins_as_index(const std::string& path);
 
 // Reads all of an index file: compares the sums, looks each id up, and throws corrupt_file if
-// something is not as it was written.
+// something is not as it was written. One of objects too, where its metric is the library's: else
+// there is verify_metric_index.
 void verify_index(const std::string& path, const OpenOptions& options = {},
                   const Context& context = {});
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nearfield/context.hpp>
@@ -21,9 +22,13 @@ enum class PivotChoice {
   incremental,     // each raises the bounds between some pairs as far as can be
 };
 
+// "random", "max_separation" or "incremental"; anything else throws invalid_argument.
+PivotChoice parse_pivot_choice(std::string_view name);
+
 struct PivotOptions {
   // How many objects all others know their distances to, at most 256. Empty: 16, or none where the
-  // metric has signatures, which mostly drop more.
+  // metric has signatures, which mostly drop more, unless something is said of pivots below. Of 0
+  // nothing may be.
   std::optional<std::int64_t> pool = {};
   // How many of these distances an object keeps. 0: all (LAESA). Else those to its nearest pivot,
   // its farthest, its second nearest and so on (KVP).
@@ -44,7 +49,8 @@ struct MetricSearchOptions {
   // are pivots, it looks at none of these. A query that would take more gets the best of those, and
   // the result is not `exact`. Empty: as many as it needs.
   std::optional<std::int64_t> budget = {};
-  // Pivots looked at, of those an object keeps. Empty: all.
+  // Pivots looked at, of those an object keeps. Empty: all. An error where the index was made
+  // without any, unless it is 0.
   std::optional<std::int64_t> pivots = {};
 };
 
@@ -135,8 +141,26 @@ class MetricIndex {
   std::unique_ptr<Impl> impl_;
 };
 
+// What a file says of itself.
+struct MetricFileInfo {
+  std::string metric;  // its name
+  std::int64_t objects = 0;
+  std::int64_t pivots = 0;
+  std::int64_t kept = 0;  // pivots an object keeps
+  int bits = 8;           // of a kept distance
+  bool signatures = false;
+  std::int64_t bytes = 0;  // of the file
+};
+
+// Reads the header alone, and needs no metric. Empty of the file of another index.
+std::optional<MetricFileInfo> metric_file_info(const std::string& path,
+                                               const OpenOptions& options = {});
+
 // Reads all of a file: compares the sums, and looks each id and object up.
 void verify_metric_index(const std::string& path, const std::shared_ptr<const ObjectMetric>& metric,
                          const OpenOptions& options = {}, const Context& context = {});
+// The same under the metric that the file names: an error where object_metric does not know it.
+void verify_metric_index(const std::string& path, const OpenOptions& options = {},
+                         const Context& context = {});
 
 }  // namespace nearfield

@@ -57,9 +57,9 @@ class ObjectMetric {
   // Whole numbers need no rounding of bounds.
   virtual bool whole_numbers() const { return false; }
 
-  // The part of itself by which rounding may make a distance larger or smaller. The three sides of
-  // a triangle may break the inequality by this part of their sum, and bounds are widened by that.
-  // Whole numbers have none.
+  // The part of itself by which rounding may make a distance larger or smaller, 0 or more, and
+  // finite. The three sides of a triangle may break the inequality by this part of their sum, and
+  // bounds are widened by that. Whole numbers have none.
   virtual double slack() const { return whole_numbers() ? 0 : 0x1p-40; }
 
   // False: an index does not call it from two threads at once, also where several search. Another
@@ -274,7 +274,8 @@ struct MetricReport {
 // "a metric on 1,000 triples", or what is wrong, with numbers and what to do.
 std::string to_string(const MetricReport& report);
 
-// Takes triples of the objects at random. That nothing is found proves nothing.
+// Takes triples of the objects at random. That nothing is found proves nothing. On one thread, with
+// no more memory for more triples, and not on devices.
 MetricReport check_metric(const ObjectMetric& metric, std::span<const ObjectView> objects,
                           std::int64_t triples = 10'000, const Context& context = {});
 

@@ -28,6 +28,13 @@ def integer(name: str, value: SupportsIndex, most: int = MOST_INT64) -> int:
     return number
 
 
+def seed_number(seed: SupportsIndex) -> int:
+    number = integer("seed", seed)
+    if number < 0:
+        raise InvalidArgumentError(f"seed is {number}, expected at least 0")
+    return number
+
+
 def real(name: str, value: SupportsFloat) -> float:
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError(f"{name} must be a number, got {value!r}")

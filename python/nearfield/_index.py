@@ -357,7 +357,11 @@ class Index:
 def verify_index(
     path: str | os.PathLike[str], *, timeout: float | None = None, progress: Progress = None
 ) -> None:
-    """Reads all of an index file and compares its sums: `CorruptFileError` if it was changed."""
+    """Reads all of an index file and compares its sums: `CorruptFileError` if it was changed.
+
+    One of objects too, where its metric is the library's; under a `CMetric` there is
+    `MetricIndex.verify`.
+    """
     with running(Copies(True), timeout=timeout, progress=progress) as run:
         _core.verify_index(file_name("path", path), run)
 

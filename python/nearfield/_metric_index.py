@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
 import numpy as np
 
 from nearfield import _core
-from nearfield._arguments import file_name, flag, integer, real, text
+from nearfield._arguments import MOST_INT64, file_name, flag, integer, real, seed_number, text
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
 from nearfield._index import IdsLike, _take_ids
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 CHOICES = ("random", "max_separation", "incremental")
 NUMBER_BYTES = 8
+# Of a callable: that of any metric that says nothing else.
+USUAL_SLACK = 2.0**-40
 
 BatchedMetric: TypeAlias = Callable[[Any, list[Any]], "ArrayLike"]
 
@@ -254,14 +256,17 @@ class MetricIndex:
     metric: "edit" or another of `object_metrics`; a callable(one, others) that returns the
         distances from one object to each of a list; or a `CMetric`.
     batched: False for a callable(a, b) that returns one distance.
-    slack: of a callable, the part of a distance by which rounding breaks the triangle inequality.
+    slack: of a callable, the part of a distance by which rounding breaks the triangle inequality;
+        by default 2**-40. A `CMetric` has its own.
     pivots: how many objects the others keep their distances to; by default 16, or none where the
-        metric has signatures.
+        metric has signatures and nothing is said of kept, bits and choice.
     kept: how many of these an object keeps, its nearest and farthest; 0: all.
     bits: of a kept distance, 1 to 8.
     choice: how pivots are chosen, "random", "max_separation" or "incremental", with at most
         choice_budget distances: few of them make random ones (docs/metric.md).
     signatures: whether the metric's own lower bounds are used, where it has some.
+    seed: of what is drawn at random when pivots are chosen, now and later.
+    threads, timeout, progress: as of `add`, for the objects to begin with.
     """
 
     def __init__(
@@ -271,17 +276,21 @@ class MetricIndex:
         *,
         ids: IdsLike | None = None,
         batched: bool = True,
-        slack: float = 2.0**-40,
+        slack: float | None = None,
         pivots: int | None = None,
         kept: int = 0,
         bits: int = 8,
         choice: str = "max_separation",
         choice_budget: int = 100_000,
         signatures: bool = True,
+        seed: int = 0,
+        threads: int = 0,
+        timeout: float | None = None,
+        progress: Progress = None,
     ) -> None:
         if choice not in CHOICES:
             raise InvalidArgumentError(f"choice is {choice!r}, expected one of {CHOICES}")
-        self._objects = _objects_of(metric, batched, real("slack", slack))
+        self._objects = _objects_of(metric, batched, slack)
         self._core = _core.MetricIndex(
             self._objects.metric,
             None if pivots is None else integer("pivots", pivots),
@@ -291,24 +300,60 @@ class MetricIndex:
             integer("choice_budget", choice_budget),
             flag("signatures", signatures),
         )
-        self._start()
-        self.add(objects, ids)
+        self._start(seed)
+        self.add(objects, ids, threads=threads, timeout=timeout, progress=progress)
 
-    def _start(self) -> None:
+    def _start(self, seed: int) -> None:
+        self._seed = seed_number(seed)
         # What was removed under a callable, which the engine may ask about until it rebuilds: some
         # are pivots. No object is removed between the look at it and the call that removes it.
         self._removed: list[bytes] = []
         self._removing = threading.Lock()
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], metric: MetricLike = "edit") -> Self:
-        """An index that was saved, under the metric of the same name. The file is mapped."""
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        metric: MetricLike = "edit",
+        *,
+        read_only: bool = False,
+        max_bytes: int | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """An index that was saved, under the metric of the same name. The file is mapped.
+
+        read_only: what would change the index is an error.
+        max_bytes: a file that is larger is an error. For files that come from others.
+        seed: as when an index is made, for pivots that are chosen from now on.
+        """
         _refuse_callable(metric, "opened")
         index = cls.__new__(cls)
-        index._objects = _objects_of(metric, True, 0)
-        index._core = _core.MetricIndex.open(file_name("path", path), index._objects.metric)
-        index._start()
+        index._objects = _objects_of(metric)
+        index._core = _core.MetricIndex.open(
+            file_name("path", path),
+            index._objects.metric,
+            flag("read_only", read_only),
+            MOST_INT64 if max_bytes is None else integer("max_bytes", max_bytes),
+        )
+        index._start(seed)
         return index
+
+    @staticmethod
+    def verify(
+        path: str | os.PathLike[str],
+        metric: MetricLike = "edit",
+        *,
+        timeout: float | None = None,
+        progress: Progress = None,
+    ) -> None:
+        """Reads all of a file and compares its sums: `CorruptFileError` if it was changed.
+
+        `verify_index` does the same under the metric that the file names, if it is the library's.
+        """
+        _refuse_callable(metric, "verified")
+        objects = _objects_of(metric)
+        with running(Copies(True), timeout=timeout, progress=progress) as run:
+            _core.MetricIndex.verify(file_name("path", path), objects.metric, run)
 
     def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
         """Writes it to a file. Not under a Python callable, whose objects are Python's."""
@@ -331,7 +376,7 @@ class MetricIndex:
         packed = self._objects.packed(_listed("objects", objects))
         try:
             with running(Copies(True), threads=threads, timeout=timeout, progress=progress) as run:
-                first = self._core.add(packed, given, run)
+                first = self._core.add(packed, given, self._seed, run)
         except BaseException:
             self._objects.forget(packed)
             raise
@@ -353,7 +398,7 @@ class MetricIndex:
         """Frees what was removed, and chooses pivots anew."""
         with self._removing:
             with running(Copies(True), threads=threads, timeout=timeout) as run:
-                self._core.rebuild(run)
+                self._core.rebuild(self._seed, run)
             self._objects.forget(self._removed)
             self._removed = []
 
@@ -467,25 +512,29 @@ class MetricIndex:
         *,
         radius: float | None = None,
         count: int | None = None,
+        pivots: int | None = None,
         threads: int = 0,
         memory_limit: int | str | None = None,
         timeout: float | None = None,
         progress: Progress = None,
+        isa: str | None = None,
         device: str | None = None,
         device_memory_limit: int | str | None = None,
     ) -> Pairs:
         """The closest pairs of two objects of the index, or of one of `others` and one of it.
 
         radius, count: those within the radius, the so many closest, or both.
+        pivots: how many of those an object keeps to look at.
         """
         copies = Copies(True, memory_limit)
         bound = None if radius is None else real("radius", radius)
-        most = _optional("count", count)
+        most, slots = _optional("count", count), _optional("pivots", pivots)
         with (
             self._objects.lent("others", () if others is None else others) as packed,
             running(
                 copies,
                 threads=threads,
+                isa=isa,
                 timeout=timeout,
                 progress=progress,
                 device=device,
@@ -493,7 +542,7 @@ class MetricIndex:
             ) as run,
         ):
             asked = None if others is None else packed
-            return make_pairs(self._core.pairs(asked, bound, most, run))
+            return make_pairs(self._core.pairs(asked, bound, most, slots, run))
 
 
 def check_metric(
@@ -501,19 +550,23 @@ def check_metric(
     metric: MetricLike,
     *,
     batched: bool = True,
-    slack: float = 2.0**-40,
+    slack: float | None = None,
     triples: int = 10_000,
+    seed: int = 0,
     timeout: float | None = None,
+    progress: Progress = None,
 ) -> MetricReport:
     """Looks at random triples of the objects for what breaks the rules of a metric.
 
     That nothing is found proves nothing. A search relies on the rules: see docs/metric.md.
+    `batched` and `slack` are those of a callable, as for `MetricIndex`; of another seed the triples
+    are others.
     """
-    kind = _objects_of(metric, batched, real("slack", slack))
+    kind = _objects_of(metric, batched, slack)
     packed = kind.packed(_listed("objects", objects))
-    with running(Copies(True), timeout=timeout) as run:
+    with running(Copies(True), timeout=timeout, progress=progress) as run:
         seen, distances, *rules, words = _core.check_metric(
-            kind.metric, packed, integer("triples", triples), run
+            kind.metric, packed, integer("triples", triples), seed_number(seed), run
         )
     odd, identity, symmetry, triangle = (
         Violation(by, tuple(one for one in ids if one >= 0)) for by, *ids in rules
@@ -526,7 +579,9 @@ def object_metrics() -> list[tuple[str, str]]:
     return [(name, description) for name, description, _ in _core.object_metrics()]
 
 
-def _objects_of(metric: MetricLike, batched: bool, slack: float) -> _Objects:
+def _objects_of(metric: MetricLike, batched: bool = True, slack: float | None = None) -> _Objects:
+    if isinstance(metric, (str, CMetric)):
+        _refuse_options_of_callables(metric, batched, slack)
     if isinstance(metric, str):
         made = _core.object_metric(text("metric", metric))
         inputs = {name.partition(":")[0]: kind for name, _, kind in _core.object_metrics()}
@@ -548,7 +603,21 @@ def _objects_of(metric: MetricLike, batched: bool, slack: float) -> _Objects:
         )
     if not callable(metric):
         raise TypeError(f"metric must be a name, a callable or a CMetric, got {metric!r}")
-    return _Numbered(metric, batched, slack)
+    return _Numbered(metric, batched, USUAL_SLACK if slack is None else real("slack", slack))
+
+
+def _refuse_options_of_callables(metric: str | CMetric, batched: bool, slack: float | None) -> None:
+    if not batched:
+        raise InvalidArgumentError(
+            f"batched=False is for a Python callable, and the metric is {metric!r}: leave it out"
+        )
+    if slack is None:
+        return
+    if isinstance(metric, CMetric):
+        raise InvalidArgumentError(f"slack is {slack!r}: give it to the CMetric, as slack={slack}")
+    raise InvalidArgumentError(
+        f"slack is {slack!r}, and the metric '{metric}' has its own: leave it out"
+    )
 
 
 def _members(one: Any) -> NDArray[np.uint64]:

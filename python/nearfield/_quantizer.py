@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from nearfield import _core
-from nearfield._arguments import MOST_INT32, file_name, flag, integer, text
+from nearfield._arguments import MOST_INT32, file_name, flag, integer, seed_number, text
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError
 from nearfield._rows import RowsLike, take_rows, take_vectors
@@ -96,9 +96,7 @@ class Quantizer:
             "relaxation": relaxation,
         }
         options |= _of_kind(kind, "rq", of_rq) | _of_kind(kind, "lsq", of_lsq)
-        number = integer("seed", seed)
-        if number < 0:
-            raise InvalidArgumentError(f"seed is {number}, expected at least 0")
+        number = seed_number(seed)
         path = b"" if checkpoint is None else file_name("checkpoint", checkpoint)
         copies = Copies(copy, memory_limit)
         rows = take_vectors("vectors", vectors, copies)

@@ -157,10 +157,18 @@ PivotOptions pivot_options(std::optional<std::int64_t> pool, std::int64_t kept, 
   return {pool, kept, bits, static_cast<PivotChoice>(choice), choice_budget, signatures};
 }
 
+// Pivots may be chosen by what is added, too.
+Context seeded(Context context, std::uint64_t seed) {
+  context.seed = seed;
+  return context;
+}
+
 std::int64_t add_objects(KeptMetricIndex& kept, const nb::list& given,
-                         const std::optional<ObjectIdArray>& ids, const Run& run) {
+                         const std::optional<ObjectIdArray>& ids, std::uint64_t seed,
+                         const Run& run) {
   const GivenObjects objects(given);
-  return run_on(kept, run, [&](MetricIndex& index, const Context& context) {
+  return run_on(kept, run, [&](MetricIndex& index, const Context& unseeded) {
+    const Context context = seeded(unseeded, seed);
     if (!ids) return index.add(objects.views(), context);
     index.add(objects.views(), ids_in(*ids), context);
     return std::int64_t{0};
@@ -187,11 +195,11 @@ nb::tuple objects_within(const KeptMetricIndex& kept, const nb::list& given, dou
 
 nb::tuple pairs_of_objects(const KeptMetricIndex& kept, const std::optional<nb::list>& given,
                            std::optional<double> radius, std::optional<std::int64_t> count,
-                           const Run& run) {
+                           std::optional<std::int64_t> pivots, const Run& run) {
   const GivenObjects others(given ? *given : nb::list());
   const bool one_set = !given;
   return to_python(run_on(kept, run, [&](const MetricIndex& index, const Context& context) {
-    const MetricPairsOptions options{radius, count, {}};
+    const MetricPairsOptions options{radius, count, pivots};
     return one_set ? index.pairs(options, context) : index.pairs(others.views(), options, context);
   }));
 }
@@ -213,10 +221,10 @@ nb::dict stats_of(const KeptMetricIndex& kept) {
 }
 
 nb::tuple checked(const KeptMetric& metric, const nb::list& given, std::int64_t triples,
-                  const Run& run) {
+                  std::uint64_t seed, const Run& run) {
   const GivenObjects objects(given);
   const MetricReport report = run_call(run, [&](const Context& context) {
-    return check_metric(*metric.metric, objects.views(), triples, context);
+    return check_metric(*metric.metric, objects.views(), triples, seeded(context, seed));
   });
   const auto violation = [](const MetricReport::Violation& one) {
     return nb::make_tuple(one.by, one.objects[0], one.objects[1], one.objects[2]);
@@ -269,22 +277,36 @@ void bind_metric_index(nb::module_& module) {
           nb::arg("metric"), nb::arg("pool").none(), nb::arg("kept"), nb::arg("bits"),
           nb::arg("choice"), nb::arg("choice_budget"), nb::arg("signatures"))
       .def_static("open",
-                  [](const nb::bytes& path, const KeptMetric& metric) {
+                  [](const nb::bytes& path, const KeptMetric& metric, bool read_only,
+                     std::int64_t most_bytes) {
                     const std::string name = text(path);
                     const SharedMetric shared = metric.metric;
+                    OpenOptions options;
+                    options.read_only = read_only;
+                    options.most_bytes = most_bytes;
                     const nb::gil_scoped_release released;
-                    return KeptMetricIndex(MetricIndex::open(name, shared));
+                    return KeptMetricIndex(MetricIndex::open(name, shared, options));
                   })
-      .def("add", add_objects, nb::arg("objects"), nb::arg("ids").none(), nb::arg("run"))
+      .def_static("verify",
+                  [](const nb::bytes& path, const KeptMetric& metric, const Run& run) {
+                    const std::string name = text(path);
+                    const SharedMetric shared = metric.metric;
+                    run_call(run, [&](const Context& context) {
+                      verify_metric_index(name, shared, {}, context);
+                      return Nothing();
+                    });
+                  })
+      .def("add", add_objects, nb::arg("objects"), nb::arg("ids").none(), nb::arg("seed"),
+           nb::arg("run"))
       .def("remove",
            [](KeptMetricIndex& kept, const ObjectIdArray& ids) {
              return without_gil(kept,
                                 [&](MetricIndex& index) { return index.remove(ids_in(ids)); });
            })
       .def("rebuild",
-           [](KeptMetricIndex& kept, const Run& run) {
-             run_on(kept, run, [](MetricIndex& index, const Context& context) {
-               index.rebuild(context);
+           [](KeptMetricIndex& kept, std::uint64_t seed, const Run& run) {
+             run_on(kept, run, [&](MetricIndex& index, const Context& context) {
+               index.rebuild(seeded(context, seed));
                return Nothing();
              });
            })
@@ -319,7 +341,7 @@ void bind_metric_index(nb::module_& module) {
       .def("within", objects_within, nb::arg("queries"), nb::arg("radius"), nb::arg("ids_only"),
            nb::arg("budget").none(), nb::arg("pivots").none(), nb::arg("run"))
       .def("pairs", pairs_of_objects, nb::arg("others").none(), nb::arg("radius").none(),
-           nb::arg("count").none(), nb::arg("run"))
+           nb::arg("count").none(), nb::arg("pivots").none(), nb::arg("run"))
       .def("stats", stats_of);
 }
 

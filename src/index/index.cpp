@@ -1,4 +1,5 @@
 #include <nearfield/index.hpp>
+#include <nearfield/metric_index.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -581,6 +582,7 @@ void verify_ids(const OpenedIndex& opened, const std::string& path, Monitor& mon
 
 void verify_index(const std::string& path, const OpenOptions& options, const Context& context) {
   check_on_cpu(context, kIndex);
+  if (metric_file_info(path, options)) return verify_metric_index(path, options, context);
   const OpenedIndex opened = open_index_file(path, options);
   const std::shared_ptr<const Family> family = check_opened(opened.head.spec, path);
   const TensorFile& file = opened.part->file();

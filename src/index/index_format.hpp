@@ -11,6 +11,7 @@
 namespace nearfield::index_format {
 
 inline constexpr std::string_view kName = "nearfield index";
+inline constexpr std::string_view kObjectsName = "nearfield metric index";  // pivot/metric_file.cpp
 inline constexpr std::int64_t kVersion = 1;
 
 // In the metadata.

@@ -59,6 +59,12 @@ class Opening {
   void check_format() const {
     const auto& metadata = file_->header().metadata;
     const auto format = metadata.find(kFormat);
+    if (format != metadata.end() && format->second == kObjectsName) {
+      fail(ErrorCode::invalid_argument,
+           "{}: is an index of objects, not of vectors: open it as MetricIndex, under its metric "
+           "'{}'",
+           file_->path(), file_->metadata(kMetric));
+    }
     if (format == metadata.end() || format->second != kName) {
       reject("is a safetensors file, but no index: its metadata does not say '{}: {}'", kFormat,
              kName);

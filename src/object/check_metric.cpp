@@ -10,6 +10,7 @@
 #include "core/infinity.hpp"
 #include "core/monitor.hpp"
 #include "core/random.hpp"
+#include "device/device_name.hpp"
 #include "distance/kernels.hpp"
 #include "object/object_list.hpp"
 
@@ -195,6 +196,8 @@ MetricReport check_metric(const ObjectMetric& metric, std::span<const ObjectView
   if (triples < 0) {
     fail(ErrorCode::invalid_argument, "the number of triples is 0 or more, got {}", triples);
   }
+  check_on_cpu(context, "checking a metric");
+  check_usable(metric);
   for (std::size_t i = 0; i < objects.size(); ++i) {
     check_object(metric, objects[i], static_cast<std::int64_t>(i));
   }

@@ -1,5 +1,6 @@
 #include "object/object_list.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "core/fail.hpp"
@@ -51,6 +52,22 @@ void ObjectList::append(ObjectView object) {
 void ObjectList::truncate(std::int64_t size) {
   ends_.resize(static_cast<std::size_t>(size - stored_count_));
   bytes_.resize(ends_.empty() ? 0 : ends_.back());
+}
+
+// Objects lie behind each other in memory that begins at a multiple of 16.
+void check_usable(const ObjectMetric& metric) {
+  constexpr std::int64_t kMostAlignment = 16;
+  const std::int64_t alignment = metric.alignment();
+  if (alignment < 1 || alignment > kMostAlignment || kMostAlignment % alignment != 0) {
+    fail(ErrorCode::invalid_argument, "objects are aligned to 1, 2, 4, 8 or 16 bytes, got {}",
+         alignment);
+  }
+  // Bounds that are raised by it instead of lowered, or are NaN, would lose neighbours.
+  if (const double slack = metric.slack(); !(slack >= 0) || std::isinf(slack)) {
+    fail(ErrorCode::invalid_argument,
+         "the slack of the metric '{}' is {}: it is a part of a distance, 0 or more and finite",
+         metric.name(), slack);
+  }
 }
 
 void check_object(const ObjectMetric& metric, ObjectView object, std::int64_t number) {

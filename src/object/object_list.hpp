@@ -54,6 +54,10 @@ class ObjectList {
   std::vector<std::uint64_t> ends_;
 };
 
+// Throws invalid_argument for an alignment that memory has not, and for a slack that is no part of
+// a distance.
+void check_usable(const ObjectMetric& metric);
+
 // Throws invalid_argument for one whose size is no multiple of the alignment: objects lie behind
 // each other.
 void check_object(const ObjectMetric& metric, ObjectView object, std::int64_t number);

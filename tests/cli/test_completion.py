@@ -29,6 +29,7 @@ OFFERED = [
     ("nearfield pairwise --device o", ["opencl"]),
     ("nearfield tune --effort q", ["quick"]),
     ("nearfield match --cross-check t", ["tested"]),
+    ("nearfield metric search --pivot-choice r", ["random"]),
     ("nearfield select ", ["b.fbin", "one file.fbin", "q.fbin"]),
 ]
 

@@ -2,11 +2,12 @@
 import csv
 import io
 import json
+import pathlib
 import random
 import subprocess
 import unittest
 
-from support import NEARFIELD, CommandLine
+from support import NEARFIELD, CommandLine, write_bin
 
 
 def edits(a, b):
@@ -57,6 +58,36 @@ class Metric(CommandLine):
             self.assertIn("28 found", said.stderr)
             self.assertIn("distances", said.stderr)
 
+    def test_what_is_told_of_pivots_makes_some(self):
+        search = ["metric", "search", "words.txt", "--queries", "typed.txt"]
+        said = self.run_well(*search, "--kept", 3).stderr
+        self.assertIn("3 of 16 pivots and signatures", said)
+        self.run_badly(*search, "--pivots", 0, "--kept", 3, code=1, says=["0 pivots"])
+
+    def test_pivots_change_what_is_computed_and_no_answer(self):
+        search = ["metric", "search", "words.txt", "--queries", "typed.txt", "-k", 4]
+        want = self.lines(self.ranked(word)[:4] for word in self.TYPED)
+        laesa = ["--no-signatures", "--pivots", 6]
+        for options, says in [
+            (laesa, "6 pivots,"),
+            (["--no-signatures", "--pivots", 0], "every row,"),
+            ([*laesa, "--look-at", 2], "6 pivots,"),
+            ([*laesa, "--pivot-bits", 2], "6 pivots,"),
+            (["--pivot-bits", 5], "16 pivots and signatures,"),
+            (["--pivot-choice", "random", "--seed", 3], "16 pivots and signatures,"),
+            (["--pivot-choice", "incremental", "--choice-budget", 900], "16 pivots and signatures,"),
+        ]:
+            with self.subTest(options=options):
+                said = self.run_well(*search, *options)
+                self.assertEqual(self.read(said.stdout), want)
+                self.assertIn(f", {says}", said.stderr)
+        self.run_badly(*search, "--look-at", 2, code=1, says=["2 pivots", "without any"])
+        self.run_badly(*search, "--pivot-choice", "best", code=2, says=["'best'", "incremental"])
+        self.run_badly(*search, "--pivot-bits", 9, code=2, says=["'9'", "from 1 to 8"])
+        pairs = ["metric", "pairs", "words.txt", "--radius", 1]
+        self.assertEqual(self.run_well(*pairs, *laesa, "--look-at", 2).stdout,
+                         self.run_well(*pairs).stdout)
+
     def test_within_a_radius_to_a_file(self):
         self.run_well("metric", "search", "words.txt", "--queries", "typed.txt", "--radius", 2,
                       "--output", "found.csv", "--quiet")
@@ -103,6 +134,34 @@ class Metric(CommandLine):
     def test_check(self):
         said = self.run_well("metric", "check", "words.txt", "--triples", 500)
         self.assertEqual(said.stdout, "a metric on 500 triples\n")
+        self.run_well("metric", "check", "words.txt", "--isa", "scalar", "--timeout", 60)
+        for option in "--threads", "--memory-limit", "--device":
+            self.run_badly("metric", "check", "words.txt", option, 1, code=2,
+                           says=[f"'{option}' is not an option of check"])
+
+    def test_files_of_objects(self):
+        """Written by the library, and golden."""
+        golden = pathlib.Path(__file__).parents[1] / "python" / "golden"
+        for name, says in [("edit-signatures", "edit, 149 objects, no pivots, signatures, "),
+                           ("edit-both", "edit, 149 objects, 4 of 4 pivots kept in 8 bits, signa"),
+                           ("damerau-kvp", "damerau, 149 objects, 3 of 7 pivots kept in 8 bits, no"),
+                           ("lp-laesa", "lp:1, 149 objects, 5 of 5 pivots kept in 6 bits, no sig")]:
+            path = golden / f"v1-objects-{name}.nf"
+            said = self.run_well("info", path).stdout
+            self.assertTrue(said.startswith(f"{path}: index of objects, {says}"), said)
+            self.assertIn("as it was written", self.run_well("verify", path).stdout)
+        said = json.loads(self.run_well("info", path, "--json").stdout)
+        self.assertEqual(said, {
+            "file": str(path), "format": "index of objects", "metric": "lp:1", "objects": 149,
+            "pivots": 5, "kept": 5, "bits": 6, "signatures": False,
+            "bytes": path.stat().st_size})
+        write_bin(self.path("q.fbin"), [[1, 2, 3, 4, 5]], "f")
+        self.run_badly("search", "--index", path, "--queries", "q.fbin", "--json", code=1,
+                       says=["index of objects", "MetricIndex"])
+        changed = bytearray(path.read_bytes())
+        changed[-1] ^= 1
+        self.path("changed.nf").write_bytes(changed)
+        self.run_badly("verify", "changed.nf", code=1, says=["changed.nf"])
 
     def test_mistakes(self):
         search = ["metric", "search", "words.txt", "--queries", "typed.txt"]

@@ -272,8 +272,10 @@ class MetricModel {
     std::sort(all.begin(), all.end());
     return all;
   }
+  // None or all where there are none, of which to look at some is an error.
   std::optional<std::int64_t> some_pivots() {
-    return random_.below(3) == 0 ? std::optional(random_.below(6)) : std::nullopt;
+    const std::int64_t most = index_.index().stats().pivots > 0 ? 6 : 1;
+    return random_.below(3) == 0 ? std::optional(random_.below(most)) : std::nullopt;
   }
 
   void search() {
@@ -404,6 +406,7 @@ void expect_agreement_with_itself(const Metric& metric, T (*make)(Random&), doub
 const std::vector<PivotOptions>& all_pivot_options() {
   static const std::vector<PivotOptions> options{
       {},
+      {.kept = 2},
       {.pool = 5, .choice = PivotChoice::random},
       {.pool = 12, .kept = 3, .choice = PivotChoice::incremental, .choice_budget = 2'000},
       {.pool = 20, .kept = 4, .bits = 3, .signatures = false},

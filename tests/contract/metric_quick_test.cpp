@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nearfield/object_metrics.hpp>
 #include <nearfield/pivot_index.hpp>
@@ -500,6 +501,58 @@ TEST(MetricQuick, MistakesAreRefused) {
   expect_error([&] { none.add(some_places(5)); }, kInvalid, {"no distance", "check_metric"});
 }
 
+struct Slacked : Line {
+  double slack;
+};
+
+// Bounds that it raised would lose neighbours.
+TEST(MetricQuick, ASlackIsAPartOfADistance) {
+  const std::vector<double> places = some_places(20);
+  for (const double slack : {-1e-9, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    const Slacked metric{{}, slack};
+    const std::string number = fmt::format("is {}", slack);
+    test::expect_error([&] { (PivotIndex<double, Slacked>(metric)); }, ErrorCode::invalid_argument,
+                       {"slack", number});
+    test::expect_error([&] { check_metric<double>(metric, places, 5); },
+                       ErrorCode::invalid_argument, {"slack", number});
+  }
+  EXPECT_EQ(check_metric<double>(Slacked{{}, 0}, places, 5).triples, 5);
+}
+
+// Of a metric with signatures there are none unless somebody asks.
+TEST(MetricQuick, WhatIsSaidOfPivotsMakesSome) {
+  const std::vector<std::string> texts = some_texts(100, 9);
+  const std::vector<std::string> query{"abc"};
+  const auto pivots_of = [&](const PivotOptions& options) {
+    Words index({}, options);
+    index.add(texts);
+    return index.index().stats().pivots;
+  };
+  EXPECT_EQ(pivots_of({}), 0);
+  EXPECT_EQ(pivots_of({.pool = 0}), 0);
+  for (const PivotOptions& options : {PivotOptions{.kept = 3},
+                                      {.bits = 5},
+                                      {.choice = PivotChoice::random},
+                                      {.choice_budget = 500}}) {
+    EXPECT_EQ(pivots_of(options), 16);
+    PivotOptions none = options;
+    none.pool = 0;
+    test::expect_error([&] { pivots_of(none); }, ErrorCode::invalid_argument, {"0 pivots"});
+  }
+
+  Words bare;
+  EXPECT_TRUE(bare.search(query, {.pivots = 2}).exact);  // nothing is there yet
+  bare.add(texts);
+  EXPECT_TRUE(bare.search(query, {.pivots = 0}).exact);
+  const auto refused = [&](const auto& call) {
+    test::expect_error(call, ErrorCode::invalid_argument, {"2 pivots", "without any"});
+  };
+  refused([&] { bare.search(query, {.pivots = 2}); });
+  refused([&] { bare.within(query, {.radius = 1, .pivots = 2}); });
+  refused([&] { bare.pairs({.count = 1, .pivots = 2}); });
+  refused([&] { bare.pairs(query, {.count = 1, .pivots = 2}); });
+}
+
 // Whatever is in a file, it is refused, or searched without harm.
 TEST(MetricQuick, DamagedFilesAreRefusedOrHarmless) {
   const test::TempFolder folder;
@@ -542,6 +595,39 @@ TEST(MetricQuick, DamagedFilesAreRefusedOrHarmless) {
   verify_metric_index(path, object_metric("edit"));
   test::expect_error([&] { MetricIndex::open(path, object_metric("damerau")); },
                      ErrorCode::invalid_argument, {"'edit'", "'damerau'"});
+}
+
+TEST(MetricQuick, AFileSaysWhatItIs) {
+  const test::TempFolder folder;
+  const std::string path = folder.path("words");
+  Words index({}, {.pool = 10, .kept = 3, .bits = 5});
+  index.add(some_texts(100, 10));
+  index.save(path);
+  const auto info = metric_file_info(path);
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->metric, "edit");
+  EXPECT_EQ(info->objects, 100);
+  EXPECT_EQ(info->pivots, 10);
+  EXPECT_EQ(info->kept, 3);
+  EXPECT_EQ(info->bits, 5);
+  EXPECT_TRUE(info->signatures);
+  EXPECT_EQ(info->bytes, std::ssize(folder.get("words")));
+  verify_index(path);
+  verify_metric_index(path);
+  test::expect_error([&] { Index::open(path); }, ErrorCode::invalid_argument,
+                     {"index of objects", "MetricIndex", "'edit'"});
+
+  PivotIndex<double, Line> own(Line{}, {.pool = 0});
+  own.add(some_places(5));
+  own.save(path);
+  EXPECT_EQ(metric_file_info(path)->pivots, 0);
+  test::expect_error([&] { verify_index(path); }, ErrorCode::unsupported,
+                     {"'of the caller'", "none of the library's", "verify_metric_index"});
+
+  Index({.dtype = DType::f32, .cols = 2}).save(path);
+  EXPECT_FALSE(metric_file_info(path));
+  test::expect_error([&] { Words::open(path); }, ErrorCode::invalid_argument,
+                     {"index of vectors", "Index"});
 }
 
 // Of no name of their own.

@@ -34,7 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace nearfield;
   static const fuzz::Folder folder;
   const std::string path = folder.put("objects", data, size);
+  fuzz::allow_error([&] { metric_file_info(path); });
   fuzz::allow_error([&] { verify_metric_index(path, object_metric("edit")); });
+  fuzz::allow_error([&] { verify_metric_index(path); });
   fuzz::allow_error(
       [&] { fuzz::use(MetricIndex::open(path, object_metric("edit")), path + ".copy"); });
   return 0;

@@ -54,6 +54,8 @@ def test_the_same_is_written_today(golden: Golden, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("golden", OBJECTS, ids=lambda golden: golden.path.stem)
 def test_objects_open_and_answer(golden: GoldenObjects) -> None:
+    nf.verify_index(golden.path)
+    nf.MetricIndex.verify(golden.path, golden.metric)
     every_distance = golden.made(pivots=0, signatures=False)
     asked = golden.objects()[:5]
     index = nf.MetricIndex.open(golden.path, golden.metric)

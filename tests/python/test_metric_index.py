@@ -7,6 +7,7 @@ import gc
 import random
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,113 @@ def test_callables(batched: bool) -> None:
     index.rebuild()
     again = index.search(queries, k=4)
     assert (again.ids == found.ids).all() == (5 not in found.ids)
+
+
+def _apart(a: bytes, b: bytes) -> float:
+    """Of points of two small whole numbers: many distances are equal."""
+    return float(abs(a[0] - b[0]) + abs(a[1] - b[1]))
+
+
+def _all_apart(a: bytes, others: list[bytes]) -> list[float]:
+    return [_apart(a, b) for b in others]
+
+
+SIGNATURE = ctypes.CFUNCTYPE(
+    ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
+)
+
+
+def _apart_in_memory(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
+    return _apart(ctypes.string_at(a, a_bytes), ctypes.string_at(b, b_bytes))
+
+
+COMPILED = SIGNATURE(_apart_in_memory)
+
+
+def _c_metric() -> nf.CMetric:
+    address = ctypes.cast(COMPILED, ctypes.c_void_p).value
+    assert address is not None
+    return nf.CMetric(address, whole_numbers=True)
+
+
+class _Model:
+    """An index, and a dict that is searched by every distance."""
+
+    def __init__(self, metric: Any, options: dict[str, Any]) -> None:
+        self.numbers = random.Random(12)
+        self.index = nf.MetricIndex([], metric, **options)
+        self.objects: dict[int, bytes] = {}
+
+    def some(self, count: int) -> list[bytes]:
+        return [bytes(self.numbers.choices(range(12), k=2)) for _ in range(count)]
+
+    def change(self) -> None:
+        added = self.some(self.numbers.randint(1, 50))
+        if self.numbers.random() < 0.5:
+            ids = self.index.add(added).tolist()
+        else:
+            fresh = [one for one in range(2000) if one not in self.objects]
+            ids = self.numbers.sample(fresh, len(added))
+            self.index.add(added, ids)
+        self.objects.update(zip(ids, added, strict=True))
+        gone = self.numbers.choices([*self.objects, -5], k=self.numbers.randint(1, 25))
+        there = [one for one in set(gone) if one in self.objects]
+        assert self.index.remove(gone) == len(there)
+        for one in there:
+            del self.objects[one]
+        if self.numbers.random() < 0.2:
+            self.index.rebuild()
+        assert sorted(self.index.ids.tolist()) == sorted(self.objects)
+
+    def ranked(self, query: bytes) -> list[tuple[float, int]]:
+        return sorted((_apart(query, other), one) for one, other in self.objects.items())
+
+    def compare_searches(self) -> None:
+        queries = self.some(3)
+        k, radius = self.numbers.randint(0, 9), self.numbers.randint(0, 6)
+        found = self.index.search(queries, k)
+        near = self.index.within(queries, radius)
+        for i, query in enumerate(queries):
+            ranked = self.ranked(query)
+            count = int(found.counts[i])
+            got = zip(found.keys[i, :count].tolist(), found.ids[i, :count].tolist(), strict=True)
+            assert list(got) == ranked[:k]
+            assert near[i][1].tolist() == [one for by, one in ranked if by <= radius]
+            assert near[i][0].tolist() == [by for by, _ in ranked if by <= radius]
+
+    def compare_pairs(self) -> None:
+        others = self.some(4)
+        for given in (None, others):
+            firsts = self.objects if given is None else dict(enumerate(others))
+            want = sorted(
+                (_apart(a, b), i, j)
+                for i, a in firsts.items()
+                for j, b in self.objects.items()
+                if given is not None or i < j
+            )
+            radius, count = self.numbers.randint(0, 2), self.numbers.randint(0, 40)
+            within = self.index.pairs(given, radius=radius)
+            assert _listed(within) == [one for one in want if one[0] <= radius]
+            assert _listed(self.index.pairs(given, count=count)) == want[:count]
+
+
+def _listed(pairs: nf.Pairs) -> list[tuple[float, int, int]]:
+    ones = zip(pairs.keys.tolist(), pairs.first.tolist(), pairs.second.tolist(), strict=True)
+    return list(ones)
+
+
+KINDS_OF_PIVOTS: list[dict[str, Any]] = [{"pivots": 0}, {"pivots": 5}, {"pivots": 12, "kept": 3}]
+
+
+@pytest.mark.parametrize("options", KINDS_OF_PIVOTS, ids=str)
+@pytest.mark.parametrize("kind", ["one at a time", "batched", "C"])
+def test_callables_agree_with_every_distance(kind: str, options: dict[str, Any]) -> None:
+    metric: Any = {"one at a time": _apart, "batched": _all_apart, "C": _c_metric()}[kind]
+    model = _Model(metric, options if kind != "one at a time" else options | {"batched": False})
+    for _ in range(12):
+        model.change()
+        model.compare_searches()
+    model.compare_pairs()
 
 
 def test_an_index_that_nobody_has_is_gone() -> None:
@@ -164,10 +272,7 @@ def test_c_functions(tmp_path: Path) -> None:
     def lengths(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
         return float(abs(a_bytes - b_bytes))
 
-    signature = ctypes.CFUNCTYPE(
-        ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
-    )
-    compiled = signature(lengths)
+    compiled = SIGNATURE(lengths)
     address = ctypes.cast(compiled, ctypes.c_void_p).value
     assert address is not None
     metric = nf.CMetric(address, name="lengths", whole_numbers=True)
@@ -199,11 +304,14 @@ def test_c_functions(tmp_path: Path) -> None:
     # Of two without a name, by what they say of the first objects.
     nf.MetricIndex([b"", b"a", b"bbb"], nf.CMetric(address)).save(tmp_path / "lengths")
     assert len(nf.MetricIndex.open(tmp_path / "lengths", nf.CMetric(address))) == 3
+    nf.MetricIndex.verify(tmp_path / "lengths", nf.CMetric(address))
+    with pytest.raises(nf.UnsupportedError, match=r"none of the library's.*MetricIndex\.verify"):
+        nf.verify_index(tmp_path / "lengths")
 
     def squares(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
         return float((a_bytes - b_bytes) ** 2)
 
-    another = signature(squares)
+    another = SIGNATURE(squares)
     other_address = ctypes.cast(another, ctypes.c_void_p).value
     assert other_address is not None
     with pytest.raises(nf.InvalidArgumentError, match="another metric of the name 'a C function'"):
@@ -248,6 +356,11 @@ def test_pairs() -> None:
     got = zip(pairs.keys, pairs.first, pairs.second, strict=True)
     assert list(got) == [one for one in want if one[0] <= 1]
     others = _words(10, 5)
+    for few in (
+        nf.MetricIndex(words, "edit", pivots=6).pairs(radius=1, pivots=2, isa="scalar"),
+        index.pairs(radius=1, pivots=0),
+    ):
+        np.testing.assert_array_equal(few.second, pairs.second)
     closest = index.pairs(others, count=7)
     want = sorted((_edits(a, b), i, j) for i, a in enumerate(others) for j, b in enumerate(words))
     assert list(zip(closest.keys, closest.first, closest.second, strict=True)) == want[:7]
@@ -292,6 +405,88 @@ def test_files(tmp_path: Path) -> None:
         nf.MetricIndex(range(3), lambda a, others: [0.0] * len(others)).save(tmp_path / "none")
 
 
+def test_files_are_verified(tmp_path: Path) -> None:
+    path = tmp_path / "words.nf"
+    nf.MetricIndex(_words(50, 11), "edit", pivots=4).save(path)
+    nf.verify_index(path)
+    nf.MetricIndex.verify(path)
+    with pytest.raises(nf.InvalidArgumentError, match="'edit', not 'damerau'"):
+        nf.MetricIndex.verify(path, "damerau")
+    with pytest.raises(nf.InvalidArgumentError, match="open it as MetricIndex"):
+        nf.Index.open(path)
+    changed = bytearray(path.read_bytes())
+    changed[-1] ^= 1
+    path.write_bytes(changed)
+    with pytest.raises(nf.CorruptFileError):
+        nf.verify_index(path)
+    with pytest.raises(nf.CorruptFileError):
+        nf.MetricIndex.verify(path)
+    with pytest.raises(nf.UnsupportedError, match="cannot be verified"):
+        nf.MetricIndex.verify(path, lambda a, others: [0.0] * len(others))
+
+    index = nf.Index(dim=2)
+    index.add(np.zeros((3, 2), np.float32))
+    index.save(path)
+    with pytest.raises(nf.InvalidArgumentError, match="open it as Index"):
+        nf.MetricIndex.open(path)
+
+
+def test_opening_may_be_limited(tmp_path: Path) -> None:
+    path = tmp_path / "words.nf"
+    nf.MetricIndex(_words(50, 13), "edit").save(path)
+    opened = nf.MetricIndex.open(path, read_only=True, max_bytes=path.stat().st_size)
+    assert opened.search(["ab"], k=1).counts.tolist() == [1]
+    changes: list[Callable[[], object]] = [
+        lambda: opened.add(["new"]),
+        lambda: opened.remove([3]),
+        opened.rebuild,
+    ]
+    for change in changes:
+        with pytest.raises(nf.InvalidArgumentError, match="read-only"):
+            change()
+    with pytest.raises(nf.UnsupportedError, match="more than the limit of 100"):
+        nf.MetricIndex.open(path, max_bytes=100)
+
+
+def test_a_seed_is_of_what_is_random(tmp_path: Path) -> None:
+    words = _words(200, 14)
+
+    def file_of(seed: int) -> bytes:
+        index = nf.MetricIndex(words[:100], "edit", choice="random", seed=seed)
+        index.add(words[100:])
+        index.rebuild()
+        index.save(tmp_path / "words.nf")
+        return (tmp_path / "words.nf").read_bytes()
+
+    assert file_of(1) == file_of(1)
+    assert file_of(1) != file_of(2)
+    with pytest.raises(nf.InvalidArgumentError, match="seed is -1"):
+        nf.MetricIndex([], seed=-1)
+
+    def square(a: Any, b: Any) -> float:
+        return float((a - b) ** 2)
+
+    numbers = np.random.default_rng(15).normal(size=40)
+    worst = [
+        nf.check_metric(numbers, square, batched=False, triples=9, seed=seed).triangle.objects
+        for seed in range(5)
+    ]
+    assert len(set(worst)) > 1
+
+
+def test_an_index_is_made_as_objects_are_added() -> None:
+    def slow(a: int, others: list[int]) -> list[float]:
+        time.sleep(1e-3 * len(others))
+        return [float(abs(a - b)) for b in others]
+
+    with pytest.raises(nf.DeadlineError):
+        nf.MetricIndex(range(200), slow, pivots=4, timeout=0.05)
+    made = nf.MetricIndex(_words(50, 16), "edit", threads=1, progress=lambda *done: None)
+    assert len(made) == 50
+    with pytest.raises(TypeError, match="threads must be"):
+        nf.MetricIndex(["ab"], "edit", threads=1.5)  # type: ignore[arg-type]
+
+
 def test_check_metric() -> None:
     numbers = np.random.default_rng(8).normal(size=40)
     line = nf.check_metric(numbers, lambda a, others: [abs(a - b) for b in others], triples=300)
@@ -302,6 +497,45 @@ def test_check_metric() -> None:
     assert square.triangle.by > 0
     a, b, c = (numbers[i] for i in square.triangle.objects)
     assert square.triangle.by == pytest.approx((a - c) ** 2 - (a - b) ** 2 - (b - c) ** 2)
+
+
+def test_what_is_said_of_pivots_makes_some() -> None:
+    words = _words(100, 10)
+    assert nf.MetricIndex(words, "edit").stats.pivots == 0
+    options: list[dict[str, Any]] = [{"kept": 3}, {"bits": 5}, {"choice": "random"}]
+    for said in options:
+        assert nf.MetricIndex(words, "edit", **said).stats.pivots == 16
+        with pytest.raises(nf.InvalidArgumentError, match="0 pivots"):
+            nf.MetricIndex(words, "edit", pivots=0, **said)
+    with pytest.raises(nf.InvalidArgumentError, match=r"2 pivots .* without any"):
+        nf.MetricIndex(words, "edit").search(words[:1], pivots=2)
+
+
+def test_options_of_callables_are_of_no_other() -> None:
+    compiled = nf.CMetric(1)  # never called
+    metrics: list[Any] = ["edit", compiled]
+    for metric in metrics:
+        with pytest.raises(nf.InvalidArgumentError, match="batched=False is for a Python callable"):
+            nf.MetricIndex([], metric, batched=False)
+        with pytest.raises(nf.InvalidArgumentError, match="batched=False is for a Python callable"):
+            nf.check_metric([], metric, batched=False)
+    with pytest.raises(nf.InvalidArgumentError, match="the metric 'edit' has its own"):
+        nf.MetricIndex([], "edit", slack=1e-6)
+    with pytest.raises(nf.InvalidArgumentError, match="give it to the CMetric, as slack=1e-06"):
+        nf.check_metric([], compiled, slack=1e-6)
+
+
+@pytest.mark.parametrize("slack", [-1e-9, float("nan"), float("inf")])
+def test_slack_is_a_part_of_a_distance(slack: float) -> None:
+    def line(a: float, others: list[float]) -> list[float]:
+        return [abs(a - b) for b in others]
+
+    with pytest.raises(nf.InvalidArgumentError, match=f"slack .* is {slack}"):
+        nf.MetricIndex([1.0], line, slack=slack)
+    with pytest.raises(nf.InvalidArgumentError, match=f"slack .* is {slack}"):
+        nf.check_metric([1.0], line, slack=slack)
+    with pytest.raises(nf.InvalidArgumentError, match=f"slack .* is {slack}"):
+        nf.MetricIndex([], nf.CMetric(1, slack=slack))
 
 
 def test_mistakes() -> None:

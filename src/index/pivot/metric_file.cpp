@@ -16,7 +16,9 @@
 #include "core/fail.hpp"
 #include "core/float_environment.hpp"
 #include "core/infinity.hpp"
+#include "device/device_name.hpp"
 #include "index/id_table.hpp"
+#include "index/index_format.hpp"
 #include "index/pivot/metric_state.hpp"
 #include "io/tensor_file.hpp"
 
@@ -24,7 +26,7 @@ namespace nearfield {
 namespace metric_format {
 namespace {
 
-constexpr std::string_view kName = "nearfield metric index";
+constexpr std::string_view kName = index_format::kObjectsName;
 constexpr std::int64_t kVersion = 1;
 
 // In the metadata.
@@ -169,6 +171,10 @@ class MetricFile {
       : file_(std::make_shared<TensorFile>(path, options.most_header_bytes)) {
     const auto& metadata = file_->header().metadata;
     const auto format = metadata.find(kFormat);
+    if (format != metadata.end() && format->second == index_format::kName) {
+      fail(ErrorCode::invalid_argument,
+           "{}: is an index of vectors, not of objects: open it as Index", path);
+    }
     if (format == metadata.end() || format->second != kName) {
       reject("is a safetensors file, but no index of objects: its metadata does not say '{}: {}'",
              kFormat, kName);
@@ -185,6 +191,31 @@ class MetricFile {
 
   const TensorFile& file() const { return *file_; }
   const std::string& metric_name() const { return file_->metadata(kMetric); }
+
+  MetricFileInfo info() const {
+    MetricFileInfo info;
+    info.metric = metric_name();
+    info.objects = objects_in(kObjectOffsets);
+    info.kept = number(kSlots, 0, kMostPivotPool);
+    info.pivots = info.kept > 0 ? objects_in(kPivotOffsets) : 0;
+    info.bits = read_options().bits;
+    info.signatures = file_->find(kSignatures) != nullptr;
+    info.bytes = file_->size();
+    return info;
+  }
+
+  // By its name.
+  std::shared_ptr<const ObjectMetric> metric_of_library() const {
+    try {
+      return object_metric(metric_name());
+    } catch (const Error&) {
+      fail(
+          ErrorCode::unsupported,
+          "{}: is under the metric '{}', which is none of the library's: verify it under yours, by "
+          "verify_metric_index in C++ or MetricIndex.verify in Python",
+          file_->path(), metric_name());
+    }
+  }
 
   MetricState read(const std::shared_ptr<const ObjectMetric>& metric) const {
     if (metric->name() != metric_name()) {
@@ -310,13 +341,19 @@ class MetricFile {
     return {metric, scale, std::move(pivots), std::move(signatures), std::move(signature_rows)};
   }
 
-  ObjectList::Stored stored(const char* offsets_name, const char* bytes_name) const {
+  // Of which these are where each begins, and where the last one ends.
+  std::int64_t objects_in(const char* offsets_name) const {
     const TensorEntry& offsets = file_->tensor(offsets_name);
-    const std::int64_t count = offsets.shape.empty() ? 0 : offsets.shape[0];
-    if (count < 1 || count - 1 > kMostPartRows) {
-      reject("has {} objects, and the limit is {}", count - 1, kMostPartRows);
+    const std::int64_t objects = (offsets.shape.empty() ? 0 : offsets.shape[0]) - 1;
+    if (objects < 0 || objects > kMostPartRows) {
+      reject("has {} objects, and the limit is {}", objects, kMostPartRows);
     }
-    return {values<std::uint64_t>(offsets_name, TensorType::u64, count), tensor_bytes(bytes_name),
+    return objects;
+  }
+
+  ObjectList::Stored stored(const char* offsets_name, const char* bytes_name) const {
+    const std::int64_t offsets = objects_in(offsets_name) + 1;
+    return {values<std::uint64_t>(offsets_name, TensorType::u64, offsets), tensor_bytes(bytes_name),
             file_};
   }
 
@@ -342,6 +379,27 @@ class MetricFile {
 
   std::shared_ptr<const TensorFile> file_;
 };
+
+// metric: null for the one that the file names, which is looked up once the sums say that this is
+// its name.
+void verify(const MetricFile& file, std::shared_ptr<const ObjectMetric> metric,
+            const Context& context) {
+  check_on_cpu(context, "an index of objects");
+  Monitor monitor(context, file.file().size());
+  file.file().verify(monitor);
+  if (metric == nullptr) metric = file.metric_of_library();
+  const MetricState state = file.read(metric);
+  for (std::int64_t row = 0; row < state.objects.size(); ++row) {
+    state.objects.view(row);
+    const std::int64_t id = state.ids.ids()[static_cast<std::size_t>(row)];
+    if (state.ids.find(id) != row) {
+      fail(ErrorCode::corrupt_file, "{}: id {}, of object {}, is not found there",
+           file.file().path(), id, row);
+    }
+    if (row % kBoundBlock == 0) monitor.check();
+  }
+  monitor.finish();
+}
 
 }  // namespace
 }  // namespace metric_format
@@ -405,21 +463,24 @@ MetricState open_metric_file(const std::string& path,
   return MetricFile(path, options).read(metric);
 }
 
+std::optional<MetricFileInfo> metric_file_info(const std::string& path,
+                                               const OpenOptions& options) {
+  const TensorFile file(path, options.most_header_bytes);
+  const auto& metadata = file.header().metadata;
+  const auto format = metadata.find(kFormat);
+  if (format == metadata.end() || format->second != kName) return std::nullopt;
+  return MetricFile(path, options).info();
+}
+
 void verify_metric_index(const std::string& path, const std::shared_ptr<const ObjectMetric>& metric,
                          const OpenOptions& options, const Context& context) {
-  const MetricFile file(path, options);
-  Monitor monitor(context, file.file().size());
-  file.file().verify(monitor);
-  const MetricState state = file.read(metric);
-  for (std::int64_t row = 0; row < state.objects.size(); ++row) {
-    state.objects.view(row);
-    const std::int64_t id = state.ids.ids()[static_cast<std::size_t>(row)];
-    if (state.ids.find(id) != row) {
-      fail(ErrorCode::corrupt_file, "{}: id {}, of object {}, is not found there", path, id, row);
-    }
-    if (row % kBoundBlock == 0) monitor.check();
-  }
-  monitor.finish();
+  check_given(metric.get());
+  verify(MetricFile(path, options), metric, context);
+}
+
+void verify_metric_index(const std::string& path, const OpenOptions& options,
+                         const Context& context) {
+  verify(MetricFile(path, options), nullptr, context);
 }
 
 }  // namespace nearfield

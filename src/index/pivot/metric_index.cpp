@@ -24,17 +24,6 @@ constexpr std::int64_t kMostChosenFrom = 65'536;
 
 constexpr const char* kAddAdvice = "add fewer objects at a time";
 
-// Objects lie behind each other in memory that begins at a multiple of 16.
-void check_usable(const ObjectMetric* metric) {
-  if (metric == nullptr) fail(ErrorCode::invalid_argument, "an index needs a metric, got none");
-  constexpr std::int64_t kMostAlignment = 16;
-  const std::int64_t alignment = metric->alignment();
-  if (alignment < 1 || alignment > kMostAlignment || kMostAlignment % alignment != 0) {
-    fail(ErrorCode::invalid_argument, "objects are aligned to 1, 2, 4, 8 or 16 bytes, got {}",
-         alignment);
-  }
-}
-
 void check_room(const MetricState& state, std::span<const ObjectView> objects,
                 const Context& context) {
   if (!context.memory_limit) return;
@@ -113,6 +102,24 @@ void check_pivot_options(const PivotOptions& options) {
   check("the number of pivots an object keeps", options.kept, 0, kMostPivotPool);
   check("the bits of a distance", options.bits, 1, 8);
   check("the budget of choosing", options.choice_budget, 0, std::int64_t{1} << 62);
+  if (options.pool == 0 && says_of_pivots(options)) {
+    fail(ErrorCode::invalid_argument,
+         "0 pivots are asked for, and how these are kept or chosen is said: ask for some, or leave "
+         "that out");
+  }
+}
+
+PivotChoice parse_pivot_choice(std::string_view name) {
+  if (name == "random") return PivotChoice::random;
+  if (name == "max_separation") return PivotChoice::max_separation;
+  if (name == "incremental") return PivotChoice::incremental;
+  fail(ErrorCode::invalid_argument,
+       "'{}' is no choice of pivots: there are random, max_separation and incremental", name);
+}
+
+void check_given(const ObjectMetric* metric) {
+  if (metric == nullptr) fail(ErrorCode::invalid_argument, "an index needs a metric, got none");
+  check_usable(*metric);
 }
 
 // The filter is made beside the old one, so that what fails leaves that.
@@ -188,7 +195,7 @@ void MetricIndex::Impl::rebuild(const Context& context) {
 }
 
 MetricIndex::MetricIndex(std::shared_ptr<const ObjectMetric> metric, PivotOptions options) {
-  check_usable(metric.get());
+  check_given(metric.get());
   check_pivot_options(options);
   impl_ = std::make_unique<Impl>(MetricState(std::move(metric), options));
 }
@@ -201,7 +208,7 @@ MetricIndex::~MetricIndex() = default;
 MetricIndex MetricIndex::open(const std::string& path,
                               const std::shared_ptr<const ObjectMetric>& metric,
                               const OpenOptions& options) {
-  check_usable(metric.get());
+  check_given(metric.get());
   auto impl = std::make_unique<Impl>(open_metric_file(path, metric, options));
   impl->read_only = options.read_only;
   return MetricIndex(std::move(impl));

@@ -55,6 +55,15 @@ class MetricSearch {
     if (slots && *slots < 0) {
       fail(ErrorCode::invalid_argument, "the number of pivots is 0 or more, got {}", *slots);
     }
+    const bool signatures = state.filter.signatures() != nullptr;
+    if (slots.value_or(0) > 0 && state.objects.size() > 0 &&
+        ObjectFilter::pool_of(state.options, signatures) == 0) {
+      fail(
+          ErrorCode::invalid_argument,
+          "{} pivots are to be looked at, but the index was made without any: say how many when it "
+          "is made, or leave them out of the search",
+          *slots);
+    }
     const RisingTuning tuning;
     grid_.queries = {0, std::ssize(queries)};
     grid_.rows = state.objects.size();

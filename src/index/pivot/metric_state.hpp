@@ -30,7 +30,10 @@ struct MetricState {
   std::shared_ptr<const DeviceCopies> copies = std::make_shared<DeviceCopies>();
 };
 
-// Throws invalid_argument for values out of range.
+// Throws invalid_argument for none, and for one that cannot be used.
+void check_given(const ObjectMetric* metric);
+
+// Throws invalid_argument for values out of range, and for what is said of no pivots.
 void check_pivot_options(const PivotOptions& options);
 
 Neighbors search_metric(const MetricState& state, std::span<const ObjectView> queries,

@@ -39,6 +39,12 @@ ObjectList objects_at(const ObjectMetric& metric, const ObjectList& objects,
 
 }  // namespace
 
+bool says_of_pivots(const PivotOptions& options) {
+  const PivotOptions usual;
+  return options.kept != usual.kept || options.bits != usual.bits ||
+         options.choice != usual.choice || options.choice_budget != usual.choice_budget;
+}
+
 ObjectFilter::ObjectFilter(const ObjectMetric& metric) : metric_(&metric), signature_rows_(0) {}
 
 ObjectFilter::ObjectFilter(const ObjectMetric& metric, PivotScale scale,
@@ -52,6 +58,10 @@ ObjectFilter::ObjectFilter(const ObjectMetric& metric, PivotScale scale,
       signature_rows_(std::move(signature_rows)),
       rows_(pivots_ ? pivots_->blocks().rows() : signature_rows_.rows()) {}
 
+std::int64_t ObjectFilter::pool_of(const PivotOptions& options, bool signatures) {
+  return options.pool.value_or(signatures && !says_of_pivots(options) ? 0 : kUsualPool);
+}
+
 ObjectFilter ObjectFilter::made(const ObjectMetric& metric, const ObjectList& objects,
                                 std::span<const std::int64_t> rows, const PivotOptions& options,
                                 const Context& context, Monitor& monitor, std::int64_t& distances) {
@@ -60,8 +70,8 @@ ObjectFilter ObjectFilter::made(const ObjectMetric& metric, const ObjectList& ob
   if (options.signatures) filter.signatures_ = fitted(metric, objects, rows);
   const bool signatures = filter.signatures_ != nullptr;
   if (signatures) filter.signature_rows_ = RowBlocks(kBoundBlock * filter.signatures_->bytes());
-  const std::int64_t pool = std::min(options.pool.value_or(signatures ? 0 : kUsualPool),
-                                     std::ssize(rows) / kObjectsPerPivot);
+  const std::int64_t pool =
+      std::min(pool_of(options, signatures), std::ssize(rows) / kObjectsPerPivot);
   const ChosenPivots chosen =
       choose_pivots(metric, objects, rows, pool, options, context.seed, isa_of(context), monitor);
   distances += chosen.distances;

@@ -17,10 +17,16 @@
 
 namespace nearfield {
 
+// Whether the caller says how pivots are kept or chosen, which takes some.
+bool says_of_pivots(const PivotOptions& options);
+
 class ObjectFilter {
  public:
   // Pivots, where the metric has no signatures and the caller says nothing.
   static constexpr std::int64_t kUsualPool = 16;
+  // How many there are of enough objects: none where there are signatures, unless the caller says
+  // anything about pivots.
+  static std::int64_t pool_of(const PivotOptions& options, bool signatures);
 
   // Of no objects, and without pivots or signatures.
   explicit ObjectFilter(const ObjectMetric& metric);

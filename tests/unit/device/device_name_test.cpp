@@ -66,6 +66,7 @@ std::vector<std::pair<std::string, Call>> calls_of_the_cpu() {
        [](const Context& c) { Index(kSpec).within(kRows, {.radius = 1}, c); }},
       {"save", [](const Context& c) { Index(kSpec).save("/dev/null", c); }},
       {"verify", [](const Context& c) { verify_index("/dev/null", {}, c); }},
+      {"check a metric", [](const Context& c) { check_metric(*object_metric("edit"), {}, 1, c); }},
   };
 }
 
