@@ -63,6 +63,18 @@ def test_bits_and_their_family(tmp_path: Path) -> None:
     assert_same(cluster.open(tmp_path).search(queries, 6), single.search(queries, 6))
 
 
+def test_bits_that_an_array_does_not_have_are_refused(tmp_path: Path) -> None:
+    packed = np.random.default_rng(0).integers(0, 256, (40, 8)).astype(np.uint8)
+    with pytest.raises(nf.InvalidArgumentError, match="bits is 64, but the array has uint8"):
+        cluster.build(tmp_path, packed, shards=1, bits=64)
+    rows = nf.bits(packed, 64)
+    with pytest.raises(nf.InvalidArgumentError, match="bits is 32, but the array has 64 a row"):
+        cluster.build(tmp_path, rows, shards=1, metric="hamming", bits=32)
+    assert cluster.build(tmp_path, rows, shards=1, metric="hamming", bits=64) == 1
+    with pytest.raises(nf.InvalidArgumentError, match="bits is 32, but the array has 64 a row"):
+        cluster.append(tmp_path, rows, bits=32)
+
+
 @pytest.mark.parametrize("ending", ["npy", "fbin", "fvecs"])
 def test_files_are_read_in_pieces(tmp_path: Path, ending: str) -> None:
     rows = vectors(101)

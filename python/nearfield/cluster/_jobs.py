@@ -55,6 +55,7 @@ def ground_truth(
     url: a folder or bucket for the parts, of this job alone.
     queries: as the rows of `build`.
     base: a vector file that all machines see. Each task reads it once, in pieces.
+    bits: of packed bits, how many there are a row: of the base, and of queries in files.
     memory_limit: of each task, beside its queries.
 
     The answers are those of `nearfield.knn`, to the bit.

@@ -79,7 +79,8 @@ def build(
     shards: as many actors search it. It is not changed later.
     family, metric: as of `nearfield.Index`.
     ids: one for each row, no two the same; their numbers if None.
-    bits: of files of packed bits, how many there are a row.
+    bits: of files of packed bits, how many there are a row. An array says so itself: it is an
+        error where they differ.
     key: whoever calls again with the same key gets the same index: shards that are written are not
         written again, and one that is there is not an error. Of other rows or ids, an index that
         is not there yet is written from the beginning.
