@@ -102,3 +102,25 @@ def test_other_descriptors_are_another_job(database: Path, tmp_path: Path) -> No
         opened.commit()
     with pytest.raises(cluster.ConflictError, match="holds another job"):
         cluster.match_colmap(tmp_path / "job", database)
+
+
+def test_matches_go_into_the_database_they_are_of(database: Path, tmp_path: Path) -> None:
+    """A copy elsewhere is that; one of other images or descriptors is not."""
+    cluster.match_colmap(tmp_path / "job", database)
+    copy = Path(shutil.copy(database, tmp_path / "copy.db"))
+    for name, change, differs in (
+        ("images.db", "UPDATE images SET name = 'other.jpg' WHERE image_id = 2", "images"),
+        ("sizes.db", "DELETE FROM descriptors WHERE image_id = 3", "descriptors"),
+    ):
+        other = Path(shutil.copy(database, tmp_path / name))
+        with closing(sqlite3.connect(other)) as opened:
+            opened.execute(change)
+            opened.commit()
+        with pytest.raises(cluster.ConflictError, match=f"its {differs} are not .*/d.db: name"):
+            cluster.write_colmap_matches(tmp_path / "job", other)
+        assert not matches_of(other)
+    with pytest.raises(nf.FileError, match="not a database of COLMAP"):
+        cluster.write_colmap_matches(tmp_path / "job", tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
+    assert cluster.write_colmap_matches(tmp_path / "job", copy) == 10
+    assert len(matches_of(copy)) == 10

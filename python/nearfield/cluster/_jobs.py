@@ -103,6 +103,12 @@ def begin_job(store: Store, plan: dict[str, Any]) -> None:
         )
 
 
+def read_plan(store: Store) -> dict[str, Any]:
+    """What the job of a place was asked."""
+    plan: dict[str, Any] = json.loads(store.read(PLAN, MOST_PLAN_BYTES))
+    return plan
+
+
 def _search_part(
     shared: tuple[Source, str, int, int, str, int], url: str, part: int, begin: int, end: int
 ) -> None:
@@ -131,8 +137,7 @@ def write_arrays(store: Store, name: str, **arrays: NDArray[Any]) -> None:
 
 def read_arrays(store: Store) -> Iterator[dict[str, NDArray[Any]]]:
     """What each part of a job holds, one after the other."""
-    plan = json.loads(store.read(PLAN, MOST_PLAN_BYTES))
-    for part in range(plan["parts"]):
+    for part in range(read_plan(store)["parts"]):
         yield read_npz(store, part_name(part))
 
 
