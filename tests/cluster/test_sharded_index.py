@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,29 @@ def test_a_change_whose_files_were_removed_is_not_committed(
     assert do() == 3
     expected = {"append": 15, "upsert": 13, "compact": 12}
     assert ids_of(url) == list(range(expected[change]))
+
+
+def test_a_manifest_that_grows_too_large_is_refused_and_compacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nearfield.cluster import _writing
+
+    cluster.build(tmp_path, vectors(10), shards=2)
+    cluster.append(tmp_path, vectors(3))
+    monkeypatch.setattr(_writing, "MOST_GROWN_BYTES", 700)
+    changes: list[Callable[[], int]] = [
+        lambda: cluster.append(tmp_path, vectors(2)),
+        lambda: cluster.upsert(tmp_path, vectors(1), np.array([4])),
+        lambda: cluster.delete(tmp_path, [4]),
+    ]
+    for change in changes:
+        with pytest.raises(nf.FileError, match=r"epoch 3 would have .* most 700 .*: compact first"):
+            change()
+    assert cluster.open(tmp_path).epoch == 2
+    assert cluster.compact(tmp_path) == 3
+    assert ids_of(str(tmp_path)) == list(range(13))
+    monkeypatch.undo()
+    assert cluster.append(tmp_path, vectors(2)) == 4
 
 
 def test_a_writer_that_slept_does_not_commit_over_others(tmp_path: Path) -> None:

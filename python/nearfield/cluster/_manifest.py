@@ -19,7 +19,9 @@ VERSION = 1
 FOLDER = "manifests"
 DATA = "data"
 
-MOST_BYTES = 64 << 20  # of a manifest: about 200,000 files
+MOST_BYTES = 64 << 20  # of a manifest that is read: about 200,000 files
+# Of one that names more files than the epoch before. Above it there is room for `compact`.
+MOST_GROWN_BYTES = MOST_BYTES // 2
 MOST_SHARDS = 65_536
 # Keys of the last commits are remembered, 100 bytes each: one that comes back later is applied.
 MOST_REMEMBERED = 1_000

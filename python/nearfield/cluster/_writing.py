@@ -24,6 +24,8 @@ from nearfield.cluster._errors import ConflictError, NoIndexError
 from nearfield.cluster._manifest import (
     DATA,
     FOLDER,
+    MOST_BYTES,
+    MOST_GROWN_BYTES,
     MOST_SHARDS,
     Manifest,
     Segment,
@@ -287,7 +289,21 @@ def _create(store: Store, before: Manifest, after: Manifest) -> bool:
             f"{after.epoch} are gone, the first {gone[0]}: clean removes those of changes that "
             "took longer than its older_than; call again, with the same key: they are made again"
         )
-    return store.create(manifest_name(after.epoch), encode(after))
+    data = encode(after)
+    _check_bytes(store, before, after, len(data))
+    return store.create(manifest_name(after.epoch), data)
+
+
+def _check_bytes(store: Store, before: Manifest, after: Manifest, size: int) -> None:
+    """A manifest that is larger than what is read would be the end of the index: no writer could
+    change it either. What names more files is refused long before, `compact` is not."""
+    grows = len(after.files) > len(before.files)
+    most = MOST_GROWN_BYTES if grows else MOST_BYTES
+    if size > most:
+        raise nf.FileError(
+            f"{store.url}: the manifest of epoch {after.epoch} would have {size} bytes, of "
+            f"{len(after.files)} files, at most {most} are written: compact first, then try again"
+        )
 
 
 def _build_segment(
