@@ -174,12 +174,11 @@ def _rows_of(arrays: dict[str, NDArray[Any]]) -> Iterator[tuple[int, NDArray[np.
 
 
 def _tiles(pairs: NDArray[np.int64], tile: int) -> list[NDArray[np.int64]]:
-    """The pairs, by the groups that their images are in."""
-    groups: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
-    for pair in pairs:
-        one, other = sorted((int(pair[0]) // tile, int(pair[1]) // tile))
-        groups.setdefault((one, other), []).append(pair)
-    return [np.array(groups[key]) for key in sorted(groups)]
+    """The pairs, by the groups that their images are in, and in each as they came."""
+    groups = np.sort(pairs // tile, axis=1)
+    order = np.lexsort((groups[:, 1], groups[:, 0]))
+    changes = (np.diff(groups[order], axis=0) != 0).any(axis=1)
+    return np.split(pairs[order], np.flatnonzero(changes) + 1) if len(pairs) else []
 
 
 def _connect(path: Path) -> sqlite3.Connection:
