@@ -289,6 +289,48 @@ def test_a_manifest_that_grows_too_large_is_refused_and_compacted(
     assert cluster.append(tmp_path, vectors(2)) == 4
 
 
+def test_a_task_uses_the_core_that_it_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without Ray, a change has all of them."""
+    used: list[tuple[str, int]] = []
+
+    class Watched(nf.Index):
+        def add(self, *arguments: Any, threads: int = 0, **named: Any) -> Any:
+            used.append(("add", threads))
+            return super().add(*arguments, threads=threads, **named)
+
+        def compact(self, *, threads: int = 0, timeout: float | None = None) -> None:
+            used.append(("compact", threads))
+            super().compact(threads=threads, timeout=timeout)
+
+        def save(self, *arguments: Any, threads: int = 0, **named: Any) -> None:
+            used.append(("save", threads))
+            super().save(*arguments, threads=threads, **named)
+
+    def change(url: Path) -> set[int]:
+        used.clear()
+        cluster.build(url, vectors(10), shards=1)
+        cluster.append(url, vectors(2))
+        cluster.compact(url)
+        assert [what for what, _ in used] == [
+            "add",
+            "save",
+            "add",
+            "save",
+            "add",
+            "compact",
+            "save",
+        ]
+        return {threads for _, threads in used}
+
+    monkeypatch.setattr(nf, "Index", Watched)
+    assert change(tmp_path / "here") == {0}
+    monkeypatch.setattr("nearfield.cluster._writing.task_threads", lambda: 1)
+    monkeypatch.setattr("nearfield.cluster._segments.task_threads", lambda: 1)
+    assert change(tmp_path / "task") == {1}
+
+
 def test_a_writer_that_slept_does_not_commit_over_others(tmp_path: Path) -> None:
     from nearfield.cluster._manifest import encode, manifest_name, read_manifest
     from nearfield.cluster._store import open_store

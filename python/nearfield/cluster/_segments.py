@@ -15,6 +15,7 @@ import nearfield as nf
 from nearfield.cluster._answers import Near, Nearest, merge_near, merge_nearest
 from nearfield.cluster._manifest import DATA, Manifest, Segment, Spec, Tombstones
 from nearfield.cluster._store import Store, sum_file
+from nearfield.cluster._tasks import task_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,7 @@ def write_segment(store: Store, index: nf.Index, shard: int, epoch: int) -> Segm
     name = f"{DATA}/{uuid.uuid4().hex}.nf"
     ids = index.ids
     with store.writing(name) as path:
-        index.save(path)
+        index.save(path, threads=task_threads())
         size, sha256 = sum_file(path)
     return Segment(name, size, sha256, shard, epoch, len(index), int(ids.min()), int(ids.max()))
 

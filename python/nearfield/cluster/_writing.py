@@ -47,7 +47,7 @@ from nearfield.cluster._segments import (
 )
 from nearfield.cluster._sources import Source, SourceLike, sum_array, take_source
 from nearfield.cluster._store import Store, open_store
-from nearfield.cluster._tasks import run_tasks
+from nearfield.cluster._tasks import run_tasks, task_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -325,7 +325,7 @@ def _build_segment(
             return None
         own = np.arange(first_id + begin, first_id + end) if ids is None else ids[begin:end]
         index = new_index(spec)
-        index.add(source.piece(begin, end), own)
+        index.add(source.piece(begin, end), own, threads=task_threads())
         return write_segment(store, index, shard, 0)
 
     return make() if record is None else write_once(store, record, make)
@@ -344,8 +344,8 @@ def _compact_shard(_: None, url: str, epoch: int, shard: int, record: str) -> Se
         whole, *others = parts
         for part in others:
             own = part.ids
-            whole.add(part.get(own), own)
-        whole.compact()
+            whole.add(part.get(own), own, threads=task_threads())
+        whole.compact(threads=task_threads())
         return write_segment(store, whole, shard, epoch)
 
     return write_once(store, record, make)
