@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from nearfield import CorruptFileError, FileError, InvalidArgumentError
 
 READ_BYTES = 1 << 20
+DAY = 86_400.0  # seconds, after which a draft is one of a writer that has died
 DRAFT = ".draft-"  # what names of files begin with that are not whole yet
 
 
@@ -49,6 +50,11 @@ class Store(ABC):
     @abstractmethod
     def local(self, name: str, size: int, sha256: str) -> Path:
         """A file on this machine with these bytes, to be mapped: checked, or an error."""
+
+    def forget(self, path: Path) -> None:
+        """A path that `local` gave is needed no more: a copy made for this machine may go. Whoever
+        has it mapped keeps what it has, others get another."""
+        return
 
     @abstractmethod
     def size(self, name: str) -> int | None:

@@ -46,7 +46,7 @@ from nearfield.cluster._segments import (
     write_tombstones,
 )
 from nearfield.cluster._sources import Source, SourceLike, sum_array, take_source
-from nearfield.cluster._store import Store, open_store
+from nearfield.cluster._store import DAY, Store, open_store
 from nearfield.cluster._tasks import run_tasks, task_threads
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ JOBS = "jobs"
 ATTEMPTS = 20  # of a commit, when others win
 # Fewer rows a shard than this are not divided: each file is searched by itself.
 LEAST_PIECE = 4_096
-DAY = 86_400.0
 
 
 def build(
@@ -160,11 +159,20 @@ def delete(url: Url, ids: NDArray[np.int64] | Sequence[int], *, key: str | None 
     return _commit(store, change, key)
 
 
-def compact(url: Url, *, key: str | None = None, progress: Progress = None) -> int:
+def compact(
+    url: Url,
+    *,
+    key: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+) -> int:
     """Writes the shards anew that have more than one file, or vectors that are removed; the epoch.
 
     Readers of earlier epochs go on with the files they have. A shard is held in memory, one for
     each task.
+
+    cache: a folder on each machine for files of a bucket, while they are opened; in the machine's
+        temporary folder if None.
     """
     store = open_store(url)
     base = read_latest(store)
@@ -176,7 +184,8 @@ def compact(url: Url, *, key: str | None = None, progress: Progress = None) -> i
         return base.epoch
     job = _job(name, "compact", base.commit)
     calls = [(store.url, base.epoch, shard, f"{job}{shard:08d}.json") for shard in worn]
-    made = run_tasks(_compact_shard, None, calls, progress=progress)
+    folder = None if cache is None else os.path.abspath(cache)  # a worker has another directory
+    made = run_tasks(_compact_shard, folder, calls, progress=progress)
     before = {segment.name for shard in worn for segment in base.of_shard(shard)}
 
     def change(now: Manifest, name: str) -> Manifest:
@@ -331,13 +340,17 @@ def _build_segment(
     return make() if record is None else write_once(store, record, make)
 
 
-def _compact_shard(_: None, url: str, epoch: int, shard: int, record: str) -> Segment | None:
+def _compact_shard(
+    cache: str | None, url: str, epoch: int, shard: int, record: str
+) -> Segment | None:
     """Runs as a task: the living vectors of a shard as one file, in which all tombstones of the
     epoch are applied."""
-    store = open_store(url)
+    store = open_store(url, cache)
 
     def make() -> Segment | None:
         opened = OpenShard(store, read_manifest(store, epoch), shard)
+        for path in opened.files.values():  # which are mapped, and end with this epoch
+            store.forget(path)
         parts = [part for part in opened.parts if len(part)]
         if not parts:
             return None
