@@ -168,6 +168,50 @@ def test_a_key_is_applied_once(place: Place, change: str) -> None:
             do("another")
 
 
+def test_keys_that_are_given_are_remembered_the_last_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And none of changes without: a manifest would have 42 bytes more for each."""
+    monkeypatch.setattr("nearfield.cluster._manifest.MOST_REMEMBERED", 2)
+    cluster.build(tmp_path, vectors(4), shards=1)
+    for key in ("c", None, "b", "a", None):
+        cluster.delete(tmp_path, [3], key=key)
+    assert cluster.open(tmp_path).manifest.applied == {"b": 4, "a": 5}
+    assert cluster.delete(tmp_path, [3], key="b") == 4
+    assert cluster.delete(tmp_path, [3], key="c") == 7
+
+
+def test_a_commit_whose_answer_was_lost_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nearfield.cluster._store import Folder
+
+    cluster.build(tmp_path, vectors(4), shards=1)
+    create = Folder.create
+
+    def says_no(self: Folder, name: str, data: bytes) -> bool:
+        create(self, name, data)
+        return False
+
+    monkeypatch.setattr(Folder, "create", says_no)
+    assert cluster.append(tmp_path, vectors(2)) == 2
+    assert cluster.open(tmp_path).epoch == 2
+    assert ids_of(str(tmp_path)) == list(range(6))
+
+
+def test_old_manifests_are_not_looked_at(tmp_path: Path) -> None:
+    """Each would be a call to the file system."""
+    from nearfield.cluster._manifest import latest_epoch
+    from nearfield.cluster._store import open_store
+
+    cluster.build(tmp_path, vectors(4), shards=1)
+    cluster.delete(tmp_path, [1])
+    first = tmp_path / "manifests" / f"{1:020d}.json"
+    first.unlink()
+    first.symlink_to(first)  # an error, if it is looked at
+    assert latest_epoch(open_store(tmp_path), at_least=2) == 2
+
+
 def test_writers_that_meet_all_succeed(place: Place) -> None:
     url = place()
     cluster.build(url, vectors(4), shards=2)
