@@ -10,43 +10,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import nearfield as nf
+from material import colmap_database
 from nearfield import cluster
-
-TABLES = """
-CREATE TABLE images(image_id INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE);
-CREATE TABLE matches(pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL,
-                     cols INTEGER NOT NULL, data BLOB);
-CREATE TABLE two_view_geometries(pair_id INTEGER PRIMARY KEY NOT NULL);
-CREATE TABLE descriptors(image_id INTEGER PRIMARY KEY NOT NULL, type INTEGER NOT NULL,
-                         rows INTEGER NOT NULL, cols INTEGER NOT NULL, data BLOB);
-PRAGMA user_version = 4020100;
-"""
-IDS = (2, 3, 5, 9, 11)  # names go the other way
-DIMS = 16
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    draw = np.random.default_rng(5)
-    scene = draw.random((60, DIMS)) ** 4
-    path = tmp_path / "d.db"
-    with closing(sqlite3.connect(path)) as opened:
-        opened.executescript(TABLES)
-        for place, image in enumerate(IDS):
-            seen = scene[draw.permutation(60)[:40]] + draw.normal(0, 0.005, (40, DIMS))
-            rows = 512 * seen / np.linalg.norm(seen, axis=1, keepdims=True)
-            data = np.clip(np.round(rows), 0, 255).astype(np.uint8)
-            opened.execute("INSERT INTO images VALUES(?, ?)", (image, f"{9 - place}.jpg"))
-            if image != 11:  # which has no features
-                opened.execute(
-                    "INSERT INTO descriptors VALUES(?, 0, 40, ?, ?)", (image, DIMS, data.tobytes())
-                )
-        opened.commit()
-    return path
+    return colmap_database(tmp_path / "d.db")
 
 
 def matches_of(path: Path) -> list[Any]:
