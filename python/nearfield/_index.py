@@ -127,6 +127,7 @@ class Index:
         *,
         keys: KeysLike | None = None,
         copy: bool = True,
+        threads: int = 0,
         timeout: float | None = None,
         device: str | None = None,
         device_memory_limit: int | str | None = None,
@@ -137,6 +138,7 @@ class Index:
             is an error, and nothing is added. Without, they get the next numbers that were never
             used.
         keys: one for each vector, of an index that has them; likewise.
+        threads: 0 for every core.
         device: where the tables of packed bits are made, of "ewh", "mih" and "auto": several names
             with commas share the work. They are the same tables.
         """
@@ -144,7 +146,11 @@ class Index:
         rows = take_vectors("vectors", vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
         with running(
-            copies, timeout=timeout, device=device, device_memory_limit=device_memory_limit
+            copies,
+            threads=threads,
+            timeout=timeout,
+            device=device,
+            device_memory_limit=device_memory_limit,
         ) as run:
             if keys is not None:
                 return self._core.add_keyed(rows, _take_keys(keys), given, run)
@@ -158,6 +164,7 @@ class Index:
         *,
         keys: KeysLike | None = None,
         copy: bool = True,
+        threads: int = 0,
         timeout: float | None = None,
     ) -> int:
         """Adds vectors, and replaces those that are there. How many it replaced.
@@ -169,7 +176,7 @@ class Index:
         copies = Copies(copy)
         rows = take_vectors("vectors", vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
-        with running(copies, timeout=timeout) as run:
+        with running(copies, threads=threads, timeout=timeout) as run:
             if keys is not None:
                 return self._core.upsert_keyed(rows, _take_keys(keys), run)
             assert given is not None
@@ -192,9 +199,9 @@ class Index:
         """The key of each id, b"" of one that is not there, such as -1."""
         return self._core.keys_of(_take_ids(ids, Copies(True)))
 
-    def compact(self, *, timeout: float | None = None) -> None:
+    def compact(self, *, threads: int = 0, timeout: float | None = None) -> None:
         """Gives back the room of what was removed, by a copy of the rest."""
-        with running(Copies(True), timeout=timeout) as run:
+        with running(Copies(True), threads=threads, timeout=timeout) as run:
             self._core.compact(run)
 
     def search(
@@ -291,6 +298,7 @@ class Index:
         self,
         path: str | os.PathLike[str],
         *,
+        threads: int = 0,
         timeout: float | None = None,
         progress: Progress = None,
     ) -> None:
@@ -298,7 +306,7 @@ class Index:
 
         The file is written beside the target and renamed: a reader sees the old one or the new one.
         """
-        with running(Copies(True), timeout=timeout, progress=progress) as run:
+        with running(Copies(True), threads=threads, timeout=timeout, progress=progress) as run:
             self._core.save(file_name("path", path), run)
 
     def close(self) -> None:

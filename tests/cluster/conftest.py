@@ -61,14 +61,15 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those on nodes come last: once this process is connected, work goes to tasks of Ray, which
-    know nothing of an emulator that was started later."""
+    """Those on nodes come last: once this process is connected, work goes to tasks of Ray, and the
+    others are about what this process does itself."""
     items.sort(key=lambda item: "nodes" in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    """Three nodes that may die, and a head; this process is connected to them."""
+def nodes(emulator: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """Three nodes that may die, and a head; this process is connected to them. The emulator is
+    there before, so that its address is in their environment."""
     if not only_loopback():
         pytest.skip("not in a network that has the loopback alone: run tools/test_cluster")
     started = Nodes(tmp_path_factory.mktemp("ray"), 3)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +16,18 @@ import nearfield as nf
 from nearfield import cluster
 
 Array: TypeAlias = np.ndarray[Any, Any]
+
+COLMAP_TABLES = """
+CREATE TABLE images(image_id INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE);
+CREATE TABLE matches(pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL,
+                     cols INTEGER NOT NULL, data BLOB);
+CREATE TABLE two_view_geometries(pair_id INTEGER PRIMARY KEY NOT NULL);
+CREATE TABLE descriptors(image_id INTEGER PRIMARY KEY NOT NULL, type INTEGER NOT NULL,
+                         rows INTEGER NOT NULL, cols INTEGER NOT NULL, data BLOB);
+PRAGMA user_version = 4020100;
+"""
+IMAGE_IDS = (2, 3, 5, 9, 11)  # names go the other way
+DESCRIPTOR_DIMS = 16
 
 ANSWER_ARRAYS = ("ids", "keys", "distances", "counts")
 
@@ -27,6 +41,25 @@ def one_index(rows: Array, ids: Array | None = None, metric: str = "sqeuclidean"
     index = nf.Index("flat", dim=rows.shape[1], dtype=rows.dtype, metric=metric)
     index.add(rows, ids)
     return index
+
+
+def colmap_database(path: Path) -> Path:
+    """Of five images of one scene, the last of them without features."""
+    draw = np.random.default_rng(5)
+    scene = draw.random((60, DESCRIPTOR_DIMS)) ** 4
+    with closing(sqlite3.connect(path)) as opened:
+        opened.executescript(COLMAP_TABLES)
+        for place, image in enumerate(IMAGE_IDS):
+            noise = draw.normal(0, 0.005, (40, DESCRIPTOR_DIMS))
+            seen = scene[draw.permutation(60)[:40]] + noise
+            rows = 512 * seen / np.linalg.norm(seen, axis=1, keepdims=True)
+            data = np.clip(np.round(rows), 0, 255).astype(np.uint8)
+            opened.execute("INSERT INTO images VALUES(?, ?)", (image, f"{9 - place}.jpg"))
+            if image != IMAGE_IDS[-1]:
+                about = (image, DESCRIPTOR_DIMS, data.tobytes())
+                opened.execute("INSERT INTO descriptors VALUES(?, 0, 40, ?, ?)", about)
+        opened.commit()
+    return path
 
 
 def assert_same(found: Any, expected: Any) -> None:

@@ -10,43 +10,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import nearfield as nf
+from material import colmap_database
 from nearfield import cluster
-
-TABLES = """
-CREATE TABLE images(image_id INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE);
-CREATE TABLE matches(pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL,
-                     cols INTEGER NOT NULL, data BLOB);
-CREATE TABLE two_view_geometries(pair_id INTEGER PRIMARY KEY NOT NULL);
-CREATE TABLE descriptors(image_id INTEGER PRIMARY KEY NOT NULL, type INTEGER NOT NULL,
-                         rows INTEGER NOT NULL, cols INTEGER NOT NULL, data BLOB);
-PRAGMA user_version = 4020100;
-"""
-IDS = (2, 3, 5, 9, 11)  # names go the other way
-DIMS = 16
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    draw = np.random.default_rng(5)
-    scene = draw.random((60, DIMS)) ** 4
-    path = tmp_path / "d.db"
-    with closing(sqlite3.connect(path)) as opened:
-        opened.executescript(TABLES)
-        for place, image in enumerate(IDS):
-            seen = scene[draw.permutation(60)[:40]] + draw.normal(0, 0.005, (40, DIMS))
-            rows = 512 * seen / np.linalg.norm(seen, axis=1, keepdims=True)
-            data = np.clip(np.round(rows), 0, 255).astype(np.uint8)
-            opened.execute("INSERT INTO images VALUES(?, ?)", (image, f"{9 - place}.jpg"))
-            if image != 11:  # which has no features
-                opened.execute(
-                    "INSERT INTO descriptors VALUES(?, 0, 40, ?, ?)", (image, DIMS, data.tobytes())
-                )
-        opened.commit()
-    return path
+    return colmap_database(tmp_path / "d.db")
 
 
 def matches_of(path: Path) -> list[Any]:
@@ -102,3 +75,25 @@ def test_other_descriptors_are_another_job(database: Path, tmp_path: Path) -> No
         opened.commit()
     with pytest.raises(cluster.ConflictError, match="holds another job"):
         cluster.match_colmap(tmp_path / "job", database)
+
+
+def test_matches_go_into_the_database_they_are_of(database: Path, tmp_path: Path) -> None:
+    """A copy elsewhere is that; one of other images or descriptors is not."""
+    cluster.match_colmap(tmp_path / "job", database)
+    copy = Path(shutil.copy(database, tmp_path / "copy.db"))
+    for name, change, differs in (
+        ("images.db", "UPDATE images SET name = 'other.jpg' WHERE image_id = 2", "images"),
+        ("sizes.db", "DELETE FROM descriptors WHERE image_id = 3", "descriptors"),
+    ):
+        other = Path(shutil.copy(database, tmp_path / name))
+        with closing(sqlite3.connect(other)) as opened:
+            opened.execute(change)
+            opened.commit()
+        with pytest.raises(cluster.ConflictError, match=f"its {differs} are not .*/d.db: name"):
+            cluster.write_colmap_matches(tmp_path / "job", other)
+        assert not matches_of(other)
+    with pytest.raises(nf.FileError, match="not a database of COLMAP"):
+        cluster.write_colmap_matches(tmp_path / "job", tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
+    assert cluster.write_colmap_matches(tmp_path / "job", copy) == 10
+    assert len(matches_of(copy)) == 10

@@ -45,6 +45,28 @@ def test_a_killed_actor_answers_again(nodes: Nodes, tmp_path: Path) -> None:
     cluster.undeploy("alone")
 
 
+def test_actors_over_a_bucket(nodes: Nodes, emulator: str, tmp_path: Path) -> None:
+    """Which they know from their machine's environment; one that is killed maps what is cached."""
+    url, cache = f"s3://tests/{tmp_path.name}/index", tmp_path / "cache"
+    single = one_index(ROWS)
+    cluster.build(url, ROWS, shards=2)  # by tasks
+    cluster.deploy(url, "bucket", cache=cache)
+    router = cluster.Router(url, "bucket")
+    assert_same(router.search(QUERIES, 5), single.search(QUERIES, 5))
+    kept = {path: path.stat().st_ino for path in cache.rglob("*.nf")}
+    assert {path.stem for path in kept} == {s.sha256 for s in cluster.open(url).manifest.segments}
+    kill_process(pid_of(find_actors("bucket")[0, 0]))
+    assert_same(router.search(QUERIES, 5), single.search(QUERIES, 5))
+    more = vectors(40, seed=2)
+    single.add(more)
+    assert cluster.append(url, more) == 2
+    assert router.refresh() == 2
+    assert_same(router.search(QUERIES, 5), single.search(QUERIES, 5))
+    assert {path: path.stat().st_ino for path in kept} == kept  # none was downloaded again
+    assert len(list(cache.rglob("*.nf"))) == 3
+    cluster.undeploy("bucket")
+
+
 def test_no_wrong_answer_under_random_kills(nodes: Nodes, tmp_path: Path) -> None:
     cluster.build(tmp_path, ROWS, shards=2)
     cluster.deploy(tmp_path, "kills", replicas=2)

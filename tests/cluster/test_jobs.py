@@ -42,6 +42,19 @@ def test_ground_truth(place: Place, base: Path, metric: str) -> None:
     assert [len(part.ids) for part in cluster.read_neighbors(url)] == [10, 10, 5]
 
 
+def test_ground_truth_of_bits(tmp_path: Path) -> None:
+    """`bits` is of the base, and queries in an array must have as many."""
+    packed: Array = np.random.default_rng(0).integers(0, 256, (90, 4)).astype(np.uint8)
+    path = tmp_path / "codes.npy"
+    nf.write(path, packed)
+    queries = nf.bits(packed[:7], 32)
+    cluster.ground_truth(tmp_path / "job", queries, path, 4, "hamming", bits=32)
+    found = cluster.read_all_neighbors(tmp_path / "job")
+    assert_same(found, nf.knn(queries, nf.bits(packed, 32), 4, "hamming"))
+    with pytest.raises(nf.InvalidArgumentError, match="bits is 32, but the array has uint8"):
+        cluster.ground_truth(tmp_path / "other", packed[:7], path, 4, "hamming", bits=32)
+
+
 @pytest.mark.parametrize("metric", ["sqeuclidean", "inner_product", "cosine"])
 @pytest.mark.parametrize("k", [1, 7, 299, 305])
 def test_graph(tmp_path: Path, base: Path, metric: str, k: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import shutil
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from material import assert_same, one_index, vectors
 from nearfield import cluster
 from nearfield.cluster._actors import ShardServer
 from nearfield.cluster._manifest import manifest_name
+from nearfield.cluster._router import WINDOW
 
 ROWS = vectors(200)
 QUERIES = vectors(100, seed=1)
@@ -39,7 +41,15 @@ class Actor:
         return Call(self, method, arguments)
 
     def run(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        return getattr(self._server, method)(*arguments)
+        values = [given.data if isinstance(given, Put) else given for given in arguments]
+        return getattr(self._server, method)(*values)
+
+
+class Put:
+    """What is in shared memory, as long as somebody holds it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
 
 
 class Call:
@@ -58,6 +68,8 @@ class NoRay:
         self.cancelled: list[Call] = []
         self.fetched: list[str] = []
         self.looks = 0
+        self.held: weakref.WeakSet[Put] = weakref.WeakSet()
+        self.most_held = 0
         self.util = SimpleNamespace(list_named_actors=self._listed)
 
     def remote(self, server: Callable[..., Any]) -> Any:
@@ -89,6 +101,12 @@ class NoRay:
     def get(self, call: Call) -> Any:
         return call.answer
 
+    def put(self, data: bytes) -> Put:
+        put = Put(data)
+        self.held.add(put)
+        self.most_held = max(self.most_held, len(self.held))
+        return put
+
     def cancel(self, call: Call) -> None:
         self.cancelled.append(call)
 
@@ -106,6 +124,17 @@ def no_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> NoRay:
     monkeypatch.setattr("nearfield.cluster._router.connected_ray", lambda: ray)
     cluster.deploy(tmp_path, "here")
     return ray
+
+
+def test_questions_leave_shared_memory_when_they_are_answered(
+    no_ray: NoRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not when the whole search ends: of a million queries that would be all of them."""
+    monkeypatch.setattr("nearfield.cluster._router.PUT_BYTES", 0)
+    router = cluster.Router(tmp_path, "here", batch=10)
+    assert_same(router.search(QUERIES, 3), one_index(ROWS).search(QUERIES, 3))
+    assert no_ray.most_held == WINDOW
+    assert not no_ray.held
 
 
 def test_answers_arrive_as_they_were_and_are_small() -> None:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import nearfield as nf
-from material import assert_same, one_index, vectors
+from material import assert_same, colmap_database, one_index, vectors
 from nearfield import cluster
 from nearfield.cluster._actors import (
     NAMESPACE,
@@ -362,3 +362,59 @@ def test_a_job_by_tasks(nodes: Nodes, tmp_path: Path) -> None:
     nf.write(base, ROWS[:300])
     cluster.graph(tmp_path / "job", base, 3, block=50)
     assert_same(cluster.read_all_neighbors(tmp_path / "job"), nf.graph(ROWS[:300], 3))
+
+
+def both_ways(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, work: Callable[[Path], object]
+) -> tuple[Path, Path]:
+    """Where work was done by tasks of Ray, and where in this process."""
+
+    def not_here(*_: Any) -> None:
+        raise AssertionError("this is not by tasks")
+
+    by_tasks, here = folder / "by-tasks", folder / "here"
+    with monkeypatch.context() as patched:
+        patched.setattr("nearfield.cluster._tasks._here", not_here)
+        work(by_tasks)
+    with monkeypatch.context() as patched:
+        patched.setattr("nearfield.cluster._tasks.ray_is_connected", lambda: False)
+        work(here)
+    return by_tasks, here
+
+
+@pytest.mark.parametrize("operation", ["ground_truth", "dedup", "match_colmap"])
+def test_jobs_by_tasks_leave_the_same_files(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    base, codes = tmp_path / "base.fbin", tmp_path / "codes.npy"
+    nf.write(base, ROWS[:300])
+    nf.write(codes, np.random.default_rng(0).integers(0, 4, (200, 4)).astype(np.uint8))
+    database = colmap_database(tmp_path / "d.db")
+    jobs: dict[str, Callable[[Path], int]] = {
+        "ground_truth": lambda url: cluster.ground_truth(url, QUERIES, base, 5, block=30),
+        "dedup": lambda url: cluster.dedup(url, codes, 32, radius=1, block=80),
+        "match_colmap": lambda url: cluster.match_colmap(url, database, tile=2),
+    }
+    found, expected = (
+        {path.name: path.read_bytes() for path in (url / "parts").glob("*.npz")}
+        for url in both_ways(monkeypatch, tmp_path, jobs[operation])
+    )
+    assert len(found) >= 3
+    assert found == expected
+
+
+def test_compact_by_tasks(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def change(url: Path) -> None:
+        cluster.build(url, ROWS[:300], shards=3)
+        cluster.append(url, ROWS[300:310])
+        cluster.delete(url, [5, 105, 205])
+        assert cluster.compact(url) == 4
+
+    single = one_index(ROWS[:310])
+    single.remove([5, 105, 205])
+    opened = [cluster.open(url) for url in both_ways(monkeypatch, tmp_path, change)]
+    for index in opened:
+        assert_same(index.search(QUERIES, 7), single.search(QUERIES, 7))
+        assert len(index.manifest.segments) == 3
+    found, expected = ({file.sha256 for file in index.manifest.files} for index in opened)
+    assert found == expected

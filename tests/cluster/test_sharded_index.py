@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,18 @@ def test_bits_and_their_family(tmp_path: Path) -> None:
     single.add(rows)
     queries = nf.bits(packed[:9], 64)
     assert_same(cluster.open(tmp_path).search(queries, 6), single.search(queries, 6))
+
+
+def test_bits_that_an_array_does_not_have_are_refused(tmp_path: Path) -> None:
+    packed = np.random.default_rng(0).integers(0, 256, (40, 8)).astype(np.uint8)
+    with pytest.raises(nf.InvalidArgumentError, match="bits is 64, but the array has uint8"):
+        cluster.build(tmp_path, packed, shards=1, bits=64)
+    rows = nf.bits(packed, 64)
+    with pytest.raises(nf.InvalidArgumentError, match="bits is 32, but the array has 64 a row"):
+        cluster.build(tmp_path, rows, shards=1, metric="hamming", bits=32)
+    assert cluster.build(tmp_path, rows, shards=1, metric="hamming", bits=64) == 1
+    with pytest.raises(nf.InvalidArgumentError, match="bits is 32, but the array has 64 a row"):
+        cluster.append(tmp_path, rows, bits=32)
 
 
 @pytest.mark.parametrize("ending", ["npy", "fbin", "fvecs"])
@@ -153,6 +166,50 @@ def test_a_key_is_applied_once(place: Place, change: str) -> None:
     if change == "build":
         with pytest.raises(cluster.ConflictError, match="holds an index already, at epoch 3"):
             do("another")
+
+
+def test_keys_that_are_given_are_remembered_the_last_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And none of changes without: a manifest would have 42 bytes more for each."""
+    monkeypatch.setattr("nearfield.cluster._manifest.MOST_REMEMBERED", 2)
+    cluster.build(tmp_path, vectors(4), shards=1)
+    for key in ("c", None, "b", "a", None):
+        cluster.delete(tmp_path, [3], key=key)
+    assert cluster.open(tmp_path).manifest.applied == {"b": 4, "a": 5}
+    assert cluster.delete(tmp_path, [3], key="b") == 4
+    assert cluster.delete(tmp_path, [3], key="c") == 7
+
+
+def test_a_commit_whose_answer_was_lost_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nearfield.cluster._store import Folder
+
+    cluster.build(tmp_path, vectors(4), shards=1)
+    create = Folder.create
+
+    def says_no(self: Folder, name: str, data: bytes) -> bool:
+        create(self, name, data)
+        return False
+
+    monkeypatch.setattr(Folder, "create", says_no)
+    assert cluster.append(tmp_path, vectors(2)) == 2
+    assert cluster.open(tmp_path).epoch == 2
+    assert ids_of(str(tmp_path)) == list(range(6))
+
+
+def test_old_manifests_are_not_looked_at(tmp_path: Path) -> None:
+    """Each would be a call to the file system."""
+    from nearfield.cluster._manifest import latest_epoch
+    from nearfield.cluster._store import open_store
+
+    cluster.build(tmp_path, vectors(4), shards=1)
+    cluster.delete(tmp_path, [1])
+    first = tmp_path / "manifests" / f"{1:020d}.json"
+    first.unlink()
+    first.symlink_to(first)  # an error, if it is looked at
+    assert latest_epoch(open_store(tmp_path), at_least=2) == 2
 
 
 def test_writers_that_meet_all_succeed(place: Place) -> None:
@@ -251,6 +308,71 @@ def test_a_change_whose_files_were_removed_is_not_committed(
     assert do() == 3
     expected = {"append": 15, "upsert": 13, "compact": 12}
     assert ids_of(url) == list(range(expected[change]))
+
+
+def test_a_manifest_that_grows_too_large_is_refused_and_compacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nearfield.cluster import _writing
+
+    cluster.build(tmp_path, vectors(10), shards=2)
+    cluster.append(tmp_path, vectors(3))
+    monkeypatch.setattr(_writing, "MOST_GROWN_BYTES", 700)
+    changes: list[Callable[[], int]] = [
+        lambda: cluster.append(tmp_path, vectors(2)),
+        lambda: cluster.upsert(tmp_path, vectors(1), np.array([4])),
+        lambda: cluster.delete(tmp_path, [4]),
+    ]
+    for change in changes:
+        with pytest.raises(nf.FileError, match=r"epoch 3 would have .* most 700 .*: compact first"):
+            change()
+    assert cluster.open(tmp_path).epoch == 2
+    assert cluster.compact(tmp_path) == 3
+    assert ids_of(str(tmp_path)) == list(range(13))
+    monkeypatch.undo()
+    assert cluster.append(tmp_path, vectors(2)) == 4
+
+
+def test_a_task_uses_the_core_that_it_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without Ray, a change has all of them."""
+    used: list[tuple[str, int]] = []
+
+    class Watched(nf.Index):
+        def add(self, *arguments: Any, threads: int = 0, **named: Any) -> Any:
+            used.append(("add", threads))
+            return super().add(*arguments, threads=threads, **named)
+
+        def compact(self, *, threads: int = 0, timeout: float | None = None) -> None:
+            used.append(("compact", threads))
+            super().compact(threads=threads, timeout=timeout)
+
+        def save(self, *arguments: Any, threads: int = 0, **named: Any) -> None:
+            used.append(("save", threads))
+            super().save(*arguments, threads=threads, **named)
+
+    def change(url: Path) -> set[int]:
+        used.clear()
+        cluster.build(url, vectors(10), shards=1)
+        cluster.append(url, vectors(2))
+        cluster.compact(url)
+        assert [what for what, _ in used] == [
+            "add",
+            "save",
+            "add",
+            "save",
+            "add",
+            "compact",
+            "save",
+        ]
+        return {threads for _, threads in used}
+
+    monkeypatch.setattr(nf, "Index", Watched)
+    assert change(tmp_path / "here") == {0}
+    monkeypatch.setattr("nearfield.cluster._writing.task_threads", lambda: 1)
+    monkeypatch.setattr("nearfield.cluster._segments.task_threads", lambda: 1)
+    assert change(tmp_path / "task") == {1}
 
 
 def test_a_writer_that_slept_does_not_commit_over_others(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +60,32 @@ def test_ids_are_kept() -> None:
     np.testing.assert_array_equal(index.get([50, 0]), vectors[[3, 0]])
     assert index.upsert(vectors[:2], ids=np.array([50, 60], np.int32)) == 1
     np.testing.assert_array_equal(index.get(range(50, 61, 10)), vectors[:2])
+
+
+def test_changes_by_as_many_threads_as_are_given(tmp_path: Path) -> None:
+    saved = []
+    for threads in (0, 1, 3):
+        index = _index(_vectors(300))
+        index.add(_vectors(200), threads=threads)
+        index.upsert(_vectors(2), ids=[7, 900], threads=threads)
+        index.remove([3])
+        index.compact(threads=threads)
+        index.save(tmp_path / "index.nf", threads=threads)
+        saved.append((tmp_path / "index.nf").read_bytes())
+    assert saved[0] == saved[1] == saved[2]
+    changes: list[Callable[[Any], object]] = [
+        lambda threads: index.add(_vectors(1), threads=threads),
+        lambda threads: index.upsert(_vectors(1), ids=[0], threads=threads),
+        lambda threads: index.compact(threads=threads),
+        lambda threads: index.save(tmp_path / "other.nf", threads=threads),
+    ]
+    for change in changes:
+        with pytest.raises(TypeError, match="threads must be an integer, got 'two'"):
+            change("two")
+    with pytest.raises(nf.InvalidArgumentError, match=r"threads are 0 .* got -1"):
+        index.save(tmp_path / "other.nf", threads=-1)
+    assert len(index) == 500
+    assert not (tmp_path / "other.nf").exists()
 
 
 def test_what_is_refused_changes_nothing() -> None:

@@ -15,6 +15,15 @@ def run(family: str, rows: int, batch: float, begin: int = 0) -> dict:
     return {"family": family, "begin": begin, "rows": rows, "bytes": 100 * rows, **seconds}
 
 
+def made_up(call: float, merged: int) -> dict:
+    """Rates of rows of 100 bytes, which take a microsecond each: the largest run has a million. A
+    call to a shard takes so many seconds; the answers of so many shards were merged, in no time."""
+    runs = [run("flat u8 x 128", rows, 1e-6 * rows) for rows in (10_000, 100_000, 1_000_000)]
+    merge = {"1": 0.0, str(merged): 0.0}
+    return {"shards": runs, "merge": merge, "ray": {"call": call, "batch": call},
+            "read_bytes_a_second": 1e9}
+
+
 class Plans(unittest.TestCase):
     def test_the_page_has_what_the_tool_says(self):
         page = tool.PAGE.read_text()
@@ -69,11 +78,20 @@ class Plans(unittest.TestCase):
             self.assertAlmostEqual(found.sent, expected)
 
     def test_what_was_not_measured_is_marked(self):
-        family = tool.families(RATES)[0]
-        small = tool.plan(family, 10**7, MACHINE, RATES)
-        self.assertNotIn("s", small.marks)
-        large = tool.plan(family, 10**12, MACHINE, RATES)
-        self.assertEqual(large.marks, "srm")
+        machine = tool.Machine(cores=10, memory=1e12)  # 8 * 10^9 rows, 10 shards, a machine
+        marked = {  # of rates in which a call takes so long and so many shards were merged
+            (10**8, 0.0, 100): "",                # ten times the rows of the largest run, a shard
+            (10**8 + 10, 0.0, 100): "s",
+            (10**7, 0.09, 100): "",               # a search of 1 s, a router of 0.9 s
+            (10**7, 0.11, 100): "r",
+            (8 * 10**10, 0.0, 100): "s",          # ten machines
+            (8 * 10**10 + 1, 0.0, 100): "sm",
+            (8 * 10**10 + 1, 10.0, 100): "srm",
+        }
+        for (rows, call, merged), marks in marked.items():
+            rates = made_up(call, merged)
+            family = tool.Family("flat u8 x 128", rates)
+            self.assertEqual(tool.plan(family, rows, machine, rates).marks, marks, (rows, call))
 
 
 if __name__ == "__main__":

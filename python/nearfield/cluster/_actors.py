@@ -91,12 +91,20 @@ class ShardServer:
                     f"{asked[1]}: it was built again; refresh the router, or make another"
                 )
             opened = OpenShard(self._store, manifest, self._shard, self._files())
+        self._keep(asked, opened)
+        return opened
+
+    def _keep(self, asked: Identity, opened: OpenShard) -> None:
+        """As the one used last. Of those that are dropped for it the files go, too."""
+        dropped: set[Path] = set()
         with self._lock:
             self._opened.pop(asked, None)
-            self._opened[asked] = opened  # the last is the one used last
+            self._opened[asked] = opened
             while len(self._opened) > EPOCHS_KEPT:
-                self._opened.pop(next(iter(self._opened)))
-        return opened
+                dropped.update(self._opened.pop(next(iter(self._opened))).files.values())
+            needed = {path for one in self._opened.values() for path in one.files.values()}
+        for path in dropped - needed:
+            self._store.forget(path)
 
     def _files(self) -> dict[str, Path]:
         """Of all epochs that are open."""
@@ -143,7 +151,8 @@ def deploy(
     replicas: actors for each shard, on different machines as far as there are as many.
     threads: of each actor; 0 is every core of its machine.
     cpus: cores that Ray keeps free for each actor; with 0 it only spreads them.
-    cache: a folder on each machine for files of a bucket.
+    cache: a folder on each machine for files of a bucket: those of the epochs that its actors have
+        open, two of each. In the machine's temporary folder if None.
     max_pending: calls that a router may have waiting at an actor; more are a `BusyError`.
     timeout: seconds to wait.
     """

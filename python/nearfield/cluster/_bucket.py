@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import from_url
 
 from nearfield import CorruptFileError, FileError
-from nearfield.cluster._store import Listed, Store, check_file, check_size
+from nearfield.cluster._store import DAY, DRAFT, Listed, Store, check_file, check_size
 
 SCHEMES = ("s3", "gs", "az")
 
@@ -30,6 +31,7 @@ class Bucket(Store):
         self.url = url.rstrip("/")
         self._bucket: Any = from_url(self.url)
         self._cache = cache / hashlib.sha256(self.url.encode()).hexdigest()[:16]
+        _remove_old_drafts(self._cache)
 
     def create(self, name: str, data: bytes) -> bool:
         try:
@@ -71,6 +73,9 @@ class Bucket(Store):
         self._download(name, kept, size, sha256)
         return kept
 
+    def forget(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
     def size(self, name: str) -> int | None:
         try:
             return int(obstore.head(self._bucket, name)["size"])
@@ -102,7 +107,7 @@ class Bucket(Store):
 
     def _download(self, name: str, kept: Path, size: int, sha256: str) -> None:
         """Renamed when it is whole: actors of one machine may do this at the same time."""
-        handle, draft = tempfile.mkstemp(prefix=".draft-", dir=kept.parent)
+        handle, draft = tempfile.mkstemp(prefix=DRAFT, dir=kept.parent)
         try:
             with open(handle, "wb") as file:
                 found = obstore.get(self._bucket, name)
@@ -132,3 +137,11 @@ class Bucket(Store):
     def _failed(self, verb: str, name: str, error: Exception) -> FileError:
         reason = str(error).partition("\n\nDebug source")[0]
         return FileError(f"{self.url}/{name}: cannot {verb}: {reason}")
+
+
+def _remove_old_drafts(cache: Path) -> None:
+    """Downloads that were killed."""
+    for draft in cache.glob(f"{DRAFT}*"):
+        with suppress(FileNotFoundError):  # others do this, too
+            if draft.stat().st_mtime < time.time() - DAY:
+                draft.unlink()

@@ -20,15 +20,17 @@ import nearfield as nf
 from nearfield._arguments import byte_count, integer
 from nearfield._match_pairs import PairsLike, take_pairs
 from nearfield._run import Progress
+from nearfield.cluster._errors import ConflictError
 from nearfield.cluster._jobs import (
     begin_job,
     is_written,
     part_name,
     parts_left,
     read_arrays,
+    read_plan,
     write_arrays,
 )
-from nearfield.cluster._store import open_store
+from nearfield.cluster._store import Store, open_store
 from nearfield.cluster._tasks import run_tasks
 from nearfield.cluster._writing import Url
 
@@ -66,7 +68,7 @@ def match_colmap(
     store = open_store(url)
     path = Path(database).absolute()
     with closing(_connect(path)) as opened:
-        images, sizes = _images(opened), _sizes(opened)
+        images, known_by = _images(opened), _known_by(opened)
     wanted = take_pairs(pairs, len(images))
     size = integer("tile", tile)
     if size < 1:
@@ -76,8 +78,7 @@ def match_colmap(
     plan = {
         "operation": "match_colmap",
         "database": str(path),
-        "images": hashlib.sha256(repr(images).encode()).hexdigest(),
-        "descriptors": hashlib.sha256(repr(sizes).encode()).hexdigest(),
+        **known_by,
         "pairs": hashlib.sha256(wanted.tobytes()).hexdigest(),
         "tile": size,
         "options": options,
@@ -95,9 +96,11 @@ def write_colmap_matches(url: Url, database: str | os.PathLike[str]) -> int:
     """Writes what `match_colmap` has found into the database; of how many pairs.
 
     Those that have matches already keep them, so that it may be called again. A part is written
-    whole or not at all.
+    whole or not at all. A copy of the database that was matched will do; one of other images, or
+    other sizes of their descriptors, is a `ConflictError`.
     """
     store = open_store(url)
+    _check_matched(store, Path(database).absolute())
     written = 0
     with closing(sqlite3.connect(Path(database), isolation_level=None)) as opened:
         for arrays in read_arrays(store):
@@ -114,6 +117,20 @@ def write_colmap_matches(url: Url, database: str | os.PathLike[str]) -> int:
                 written += 1
             opened.execute("COMMIT")
     return written
+
+
+def _check_matched(store: Store, path: Path) -> None:
+    """Its matches are numbers of descriptors, which of another database say nothing."""
+    plan = read_plan(store)
+    with closing(_connect(path)) as opened:
+        known_by = _known_by(opened)
+    differ = [what for what, sum_of in known_by.items() if plan.get(what) != sum_of]
+    if differ:
+        raise ConflictError(
+            f"{path}: its {' and '.join(differ)} are not those that {store.url} has matches of, "
+            f"from {plan.get('database', 'another job')}: name that database or a copy of it, or "
+            "match this one in a place of its own"
+        )
 
 
 def _match_part(
@@ -157,12 +174,11 @@ def _rows_of(arrays: dict[str, NDArray[Any]]) -> Iterator[tuple[int, NDArray[np.
 
 
 def _tiles(pairs: NDArray[np.int64], tile: int) -> list[NDArray[np.int64]]:
-    """The pairs, by the groups that their images are in."""
-    groups: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
-    for pair in pairs:
-        one, other = sorted((int(pair[0]) // tile, int(pair[1]) // tile))
-        groups.setdefault((one, other), []).append(pair)
-    return [np.array(groups[key]) for key in sorted(groups)]
+    """The pairs, by the groups that their images are in, and in each as they came."""
+    groups = np.sort(pairs // tile, axis=1)
+    order = np.lexsort((groups[:, 1], groups[:, 0]))
+    changes = (np.diff(groups[order], axis=0) != 0).any(axis=1)
+    return np.split(pairs[order], np.flatnonzero(changes) + 1) if len(pairs) else []
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -179,11 +195,12 @@ def _images(opened: sqlite3.Connection) -> list[tuple[int, str]]:
     return sorted(opened.execute("SELECT image_id, name FROM images"), key=lambda image: image[1])
 
 
-def _sizes(opened: sqlite3.Connection) -> list[tuple[int, int, int, int]]:
-    """Of the descriptors of each image, by which a database is told from another: they themselves
-    would all have to be read."""
+def _known_by(opened: sqlite3.Connection) -> dict[str, str]:
+    """By what a database is told from another: sums of its images and of the sizes of their
+    descriptors, which themselves would all have to be read."""
     asked = "SELECT image_id, rows, cols, length(data) FROM descriptors ORDER BY image_id"
-    return opened.execute(asked).fetchall()
+    about = {"images": _images(opened), "descriptors": opened.execute(asked).fetchall()}
+    return {name: hashlib.sha256(repr(rows).encode()).hexdigest() for name, rows in about.items()}
 
 
 def _features(

@@ -55,6 +55,7 @@ def ground_truth(
     url: a folder or bucket for the parts, of this job alone.
     queries: as the rows of `build`.
     base: a vector file that all machines see. Each task reads it once, in pieces.
+    bits: of packed bits, how many there are a row: of the base, and of queries in files.
     memory_limit: of each task, beside its queries.
 
     The answers are those of `nearfield.knn`, to the bit.
@@ -102,6 +103,12 @@ def begin_job(store: Store, plan: dict[str, Any]) -> None:
         )
 
 
+def read_plan(store: Store) -> dict[str, Any]:
+    """What the job of a place was asked."""
+    plan: dict[str, Any] = json.loads(store.read(PLAN, MOST_PLAN_BYTES))
+    return plan
+
+
 def _search_part(
     shared: tuple[Source, str, int, int, str, int], url: str, part: int, begin: int, end: int
 ) -> None:
@@ -130,8 +137,7 @@ def write_arrays(store: Store, name: str, **arrays: NDArray[Any]) -> None:
 
 def read_arrays(store: Store) -> Iterator[dict[str, NDArray[Any]]]:
     """What each part of a job holds, one after the other."""
-    plan = json.loads(store.read(PLAN, MOST_PLAN_BYTES))
-    for part in range(plan["parts"]):
+    for part in range(read_plan(store)["parts"]):
         yield read_npz(store, part_name(part))
 
 

@@ -8,6 +8,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from nearfield import CorruptFileError
@@ -19,9 +20,11 @@ VERSION = 1
 FOLDER = "manifests"
 DATA = "data"
 
-MOST_BYTES = 64 << 20  # of a manifest: about 200,000 files
+MOST_BYTES = 64 << 20  # of a manifest that is read: about 200,000 files
+# Of one that names more files than the epoch before. Above it there is room for `compact`.
+MOST_GROWN_BYTES = MOST_BYTES // 2
 MOST_SHARDS = 65_536
-# Keys of the last commits are remembered, 100 bytes each: one that comes back later is applied.
+# Keys of the last commits that have one are remembered: one that comes back later is applied.
 MOST_REMEMBERED = 1_000
 
 # An epoch and its commit. Of an index that was removed and built again in the same place the epochs
@@ -99,10 +102,16 @@ class Manifest:
     def tombstones_of(self, segment: Segment) -> list[Tombstones]:
         return [dead for dead in self.tombstones if dead.epoch > segment.epoch]
 
-    def next(self, key: str, **changes: Any) -> Manifest:
+    def epoch_of(self, key: str | None) -> int | None:
+        """Of the change that this key has made, if it is remembered."""
+        return None if key is None else self.applied.get(key)
+
+    def next(self, key: str | None, **changes: Any) -> Manifest:
         """The manifest of the epoch that follows, with these changes and this key remembered."""
         epoch = self.epoch + 1
-        remembered = [*self.applied.items(), (key, epoch)][-MOST_REMEMBERED:]
+        applied = {**self.applied, key: epoch} if key is not None else self.applied
+        # By epochs: in the file keys are in the order of their letters.
+        remembered = sorted(applied.items(), key=itemgetter(1))[-MOST_REMEMBERED:]
         after = replace(
             self, epoch=epoch, commit=uuid.uuid4().hex, applied=dict(remembered), **changes
         )

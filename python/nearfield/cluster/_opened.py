@@ -88,8 +88,8 @@ def open_index(
     """A sharded index, to be read and searched on this machine.
 
     epoch: the newest if None; of an earlier one, what `clean` has left.
-    cache: where files of a bucket are kept; in the temporary folder if None. It only grows: remove
-        it when nothing is open.
+    cache: where files of a bucket are kept; in the temporary folder if None. What this opens stays
+        there: remove it when nothing is open.
     """
     store = open_store(url, cache)
     if epoch is None:

@@ -371,7 +371,7 @@ class _Flight:
         self._most_seconds = seconds
         self._deadline = time.monotonic() + seconds
         self._partial = partial
-        self._questions: list[Any] = []
+        self._questions: dict[int, Any] = {}  # of batches under way
         self._asked: dict[tuple[int, int], _Asked] = {}  # by batch and shard; answered ones not
         self._calls: dict[Any, tuple[int, int, int, Any]] = {}  # batch, shard, replica, actor
         self._seconds: list[list[float]] = []  # of each batch, those of its answers
@@ -389,7 +389,8 @@ class _Flight:
 
     def _run(self, following: Iterator[Any], count: int, window: int) -> None:
         while True:
-            while len(self._questions) < count and self._under_way() < window:
+            self._forget_questions()
+            while len(self.answers) < count and len(self._under_way()) < window:
                 self._start(next(following))
             if not self._asked or (self._lost and not self._partial):
                 return
@@ -398,7 +399,7 @@ class _Flight:
                 self._give_up(count)
                 return
             self._hedge(now)
-            for call in self._wait(now, len(self._questions) == count):
+            for call in self._wait(now, len(self.answers) == count):
                 self._take(call)
 
     def _wait(self, now: float, all_sent: bool) -> list[Any]:
@@ -412,8 +413,13 @@ class _Flight:
         done, _ = self._ray.wait(list(self._calls), num_returns=wanted, timeout=timeout)
         return done
 
-    def _under_way(self) -> int:
-        return len({batch for batch, _ in self._asked})
+    def _under_way(self) -> set[int]:
+        return {batch for batch, _ in self._asked}
+
+    def _forget_questions(self) -> None:
+        """Of batches that are through: what is held here stays in Ray's shared memory."""
+        for batch in self._questions.keys() - self._under_way():
+            del self._questions[batch]
 
     def check(self) -> tuple[int, ...]:
         """The shards that are missing; an error if there must be none, or if there is no other."""
@@ -428,8 +434,8 @@ class _Flight:
         )
 
     def _start(self, question: Any) -> None:
-        batch = len(self._questions)
-        self._questions.append(question)
+        batch = len(self.answers)
+        self._questions[batch] = question
         self.answers.append({})
         self._seconds.append([])
         for shard in range(self._shards):
@@ -538,9 +544,9 @@ class _Flight:
 
     def _give_up(self, count: int) -> None:
         late = {shard for _, shard in self._asked}
-        if len(self._questions) < count:
+        if len(self.answers) < count:
             raise nf.DeadlineError(
-                f"{len(self._questions) - self._under_way()} of {count} batches were answered in "
+                f"{len(self.answers) - len(self._under_way())} of {count} batches were answered in "
                 f"{self._most_seconds} s, shards {sorted(late)} had not answered: give more "
                 "seconds, or ask fewer queries at once"
             )

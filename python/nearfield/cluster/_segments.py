@@ -6,8 +6,9 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,11 +16,14 @@ import nearfield as nf
 from nearfield.cluster._answers import Near, Nearest, merge_near, merge_nearest
 from nearfield.cluster._manifest import DATA, Manifest, Segment, Spec, Tombstones
 from nearfield.cluster._store import Store, sum_file
+from nearfield.cluster._tasks import task_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_RECORD_BYTES = 1 << 16
+
+Opened = TypeVar("Opened")
 
 
 def new_index(spec: Spec) -> nf.Index:
@@ -35,7 +39,7 @@ def write_segment(store: Store, index: nf.Index, shard: int, epoch: int) -> Segm
     name = f"{DATA}/{uuid.uuid4().hex}.nf"
     ids = index.ids
     with store.writing(name) as path:
-        index.save(path)
+        index.save(path, threads=task_threads())
         size, sha256 = sum_file(path)
     return Segment(name, size, sha256, shard, epoch, len(index), int(ids.min()), int(ids.max()))
 
@@ -103,12 +107,14 @@ class OpenShard:
         tombstones = {
             file.name: file for segment in chosen for file in manifest.tombstones_of(segment)
         }
-        files: list[Segment | Tombstones] = [*chosen, *tombstones.values()]
-        self.files = {file.name: _local(store, file, checked or {}) for file in files}
-        dead = {name: nf.read_ids(self.files[name]).ravel() for name in tombstones}
+        self.files: dict[str, Path] = {}
+        known = checked or {}
+        dead = {
+            file.name: self._take(store, file, known, _read_dead) for file in tombstones.values()
+        }
         self.parts: list[nf.Index] = []
         for segment in chosen:
-            part = self._open(segment)
+            part = self._take(store, segment, known, partial(self._open, segment))
             for file in manifest.tombstones_of(segment):
                 part.remove(dead[file.name])
             self.parts.append(part)
@@ -128,8 +134,24 @@ class OpenShard:
         for part in self.parts:
             part.close()
 
-    def _open(self, segment: Segment) -> nf.Index:
-        path = self.files[segment.name]
+    def _take(
+        self,
+        store: Store,
+        file: Segment | Tombstones,
+        checked: Mapping[str, Path],
+        opening: Callable[[Path], Opened],
+    ) -> Opened:
+        """A file, opened. Others that share a cache may remove it between its check and that: then
+        it is downloaded again. What is mapped stays."""
+        while True:
+            path = self.files[file.name] = _local(store, file, checked)
+            try:
+                return opening(path)
+            except nf.FileError:
+                if path.exists():
+                    raise
+
+    def _open(self, segment: Segment, path: Path) -> nf.Index:
         part = nf.Index.open(path, max_bytes=segment.bytes, max_dim=self._spec.dim)
         actual = spec_of(part)
         if (actual, len(part)) != (self._spec, segment.rows):
@@ -138,6 +160,10 @@ class OpenShard:
                 f"{self._spec}"
             )
         return part
+
+
+def _read_dead(path: Path) -> NDArray[np.int64]:
+    return nf.read_ids(path).ravel()
 
 
 def _local(store: Store, file: Segment | Tombstones, checked: Mapping[str, Path]) -> Path:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, Union
 import numpy as np
 
 import nearfield as nf
+from nearfield._arguments import integer
 from nearfield._rows import DTYPES
 
 NUMPY_TYPES = {short: name for name, short in DTYPES.items()}
@@ -144,7 +145,9 @@ def sum_array(values: np.ndarray[Any, Any]) -> str:
 
 
 def take_source(rows: SourceLike, bits: int = 0) -> Source:
+    """bits: of files of packed bits, how many there are a row; 0 if they are none."""
     if isinstance(rows, (np.ndarray, nf.Bits)):
+        _check_bits(rows, integer("bits", bits))
         return ArraySource(rows)
     if isinstance(rows, (str, os.PathLike)):
         return FileSource([rows], bits)
@@ -154,3 +157,15 @@ def take_source(rows: SourceLike, bits: int = 0) -> Source:
         f"rows is a {type(rows).__name__}, expected an array of numpy, nearfield.bits, the name of "
         "a vector file, or a list of such names"
     )
+
+
+def _check_bits(array: np.ndarray[Any, Any] | nf.Bits, bits: int) -> None:
+    """An array says itself what it holds: where `bits` says otherwise, one of the two is wrong."""
+    if isinstance(array, nf.Bits):
+        if bits not in (0, array.nbits):
+            raise nf.InvalidArgumentError(f"bits is {bits}, but the array has {array.nbits} a row")
+    elif bits:
+        raise nf.InvalidArgumentError(
+            f"bits is {bits}, but the array has {array.dtype}: bits is for files; mark an array of "
+            f"packed bits by nearfield.bits(array, {bits})"
+        )

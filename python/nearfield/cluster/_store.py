@@ -11,7 +11,7 @@ import hashlib
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from nearfield import CorruptFileError, FileError, InvalidArgumentError
 
 READ_BYTES = 1 << 20
+DAY = 86_400.0  # seconds, after which a draft is one of a writer that has died
 DRAFT = ".draft-"  # what names of files begin with that are not whole yet
 
 
@@ -49,6 +50,11 @@ class Store(ABC):
     @abstractmethod
     def local(self, name: str, size: int, sha256: str) -> Path:
         """A file on this machine with these bytes, to be mapped: checked, or an error."""
+
+    def forget(self, path: Path) -> None:
+        """A path that `local` gave is needed no more: a copy made for this machine may go. Whoever
+        has it mapped keeps what it has, others get another."""
+        return
 
     @abstractmethod
     def size(self, name: str) -> int | None:
@@ -115,18 +121,20 @@ class Folder(Store):
             return None
 
     def files(self, folder: str, after: str = "") -> list[Listed]:
-        files = (file for file in self._all_files(folder) if not _is_draft(file.name))
-        return [file for file in files if file.name > after]
+        return self._list(folder, lambda name: name > after and not _is_draft(name))
 
     def drafts(self, folder: str) -> list[Listed]:
-        return [file for file in self._all_files(folder) if _is_draft(file.name)]
+        return self._list(folder, _is_draft)
 
-    def _all_files(self, folder: str) -> list[Listed]:
+    def _list(self, folder: str, is_wanted: Callable[[str], bool]) -> list[Listed]:
+        """The others are not looked at: that is a call for each, and manifests may be thousands."""
         found = []
         with suppress(FileNotFoundError), os.scandir(self._root / folder) as entries:
             for entry in entries:
-                with suppress(FileNotFoundError):  # a draft that was just renamed
-                    found.append(Listed(f"{folder}/{entry.name}", entry.stat().st_mtime))
+                name = f"{folder}/{entry.name}"
+                if is_wanted(name):
+                    with suppress(FileNotFoundError):  # a draft that was just renamed
+                        found.append(Listed(name, entry.stat().st_mtime))
         return sorted(found, key=lambda listed: listed.name)
 
     def remove(self, name: str) -> None:

@@ -27,6 +27,12 @@ def ray_is_connected() -> bool:
     return ray is not None and bool(ray.is_initialized())
 
 
+def task_threads() -> int:
+    """Of what a task computes: the core that it has reserved. In a process without Ray, where tasks
+    follow each other, all."""
+    return 1 if ray_is_connected() else 0
+
+
 def run_tasks(
     function: Callable[..., Result],
     shared: Any,

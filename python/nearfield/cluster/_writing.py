@@ -2,7 +2,8 @@
 
 A change is files under new names, then one manifest, created under the number of the next epoch. Of
 writers that meet there one wins, and the others apply their change to what it made. A change whose
-idempotency key is in the manifest was made already, and is not made again.
+idempotency key is in the manifest was made already, and is not made again. One without a key is
+known by the commit of its manifest, for as long as the call that makes it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from nearfield.cluster._errors import ConflictError, NoIndexError
 from nearfield.cluster._manifest import (
     DATA,
     FOLDER,
+    MOST_BYTES,
+    MOST_GROWN_BYTES,
     MOST_SHARDS,
     Manifest,
     Segment,
@@ -44,8 +47,8 @@ from nearfield.cluster._segments import (
     write_tombstones,
 )
 from nearfield.cluster._sources import Source, SourceLike, sum_array, take_source
-from nearfield.cluster._store import Store, open_store
-from nearfield.cluster._tasks import run_tasks
+from nearfield.cluster._store import DAY, Store, open_store
+from nearfield.cluster._tasks import run_tasks, task_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +59,6 @@ JOBS = "jobs"
 ATTEMPTS = 20  # of a commit, when others win
 # Fewer rows a shard than this are not divided: each file is searched by itself.
 LEAST_PIECE = 4_096
-DAY = 86_400.0
 
 
 def build(
@@ -79,7 +81,8 @@ def build(
     shards: as many actors search it. It is not changed later.
     family, metric: as of `nearfield.Index`.
     ids: one for each row, no two the same; their numbers if None.
-    bits: of files of packed bits, how many there are a row.
+    bits: of files of packed bits, how many there are a row. An array says so itself: it is an
+        error where they differ.
     key: whoever calls again with the same key gets the same index: shards that are written are not
         written again, and one that is there is not an error. Of other rows or ids, an index that
         is not there yet is written from the beginning.
@@ -92,11 +95,11 @@ def build(
         raise nf.InvalidArgumentError(f"shards is {count}, expected 1 to {MOST_SHARDS}")
     given = None if ids is None else _take_unique(ids, source.rows)
     spec = spec_of(new_index(Spec(text("family", family), source.dim, source.dtype, metric)))
-    name = _key(key)
+    _check_key(key)
     if latest_epoch(store):
-        return _built_already(store, name)
+        return _built_already(store, key)
     ids_sum = None if given is None else sum_array(given)
-    job = _job(name, "build", source.describe(), ids_sum, str(spec), count)
+    job = _job(key, "build", source.describe(), ids_sum, str(spec), count)
     cuts = [source.rows * shard // count for shard in range(count + 1)]
     calls = [
         (store.url, spec, shard, cuts[shard], cuts[shard + 1], 0, f"{job}{shard:08d}.json")
@@ -105,9 +108,9 @@ def build(
     made = run_tasks(_build_segment, (source, given), calls, progress=progress)
     first = Manifest(0, "", spec, count, 0)
     segments = tuple(replace(segment, epoch=1) for segment in made if segment)
-    built = first.next(name, segments=segments, next_id=_next_id(0, segments))
+    built = first.next(key, segments=segments, next_id=_next_id(0, segments))
     if not _create(store, first, built):
-        return _built_already(store, name)
+        return _built_already(store, key)
     _remove_job(store, job)
     return 1
 
@@ -150,42 +153,53 @@ def delete(url: Url, ids: NDArray[np.int64] | Sequence[int], *, key: str | None 
     store = open_store(url)
     dead = np.unique(_take_ids(ids))
 
-    def change(now: Manifest, name: str) -> Manifest:
+    def change(now: Manifest) -> Manifest:
         tombstones = write_tombstones(store, dead, now.epoch + 1)
-        return now.next(name, tombstones=(*now.tombstones, tombstones))
+        return now.next(key, tombstones=(*now.tombstones, tombstones))
 
     return _commit(store, change, key)
 
 
-def compact(url: Url, *, key: str | None = None, progress: Progress = None) -> int:
+def compact(
+    url: Url,
+    *,
+    key: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+) -> int:
     """Writes the shards anew that have more than one file, or vectors that are removed; the epoch.
 
     Readers of earlier epochs go on with the files they have. A shard is held in memory, one for
     each task.
+
+    cache: a folder on each machine for files of a bucket, while they are opened; in the machine's
+        temporary folder if None.
     """
     store = open_store(url)
     base = read_latest(store)
-    name = _key(key)
-    if name in base.applied:
-        return base.applied[name]
+    _check_key(key)
+    done = base.epoch_of(key)
+    if done is not None:
+        return done
     worn = [shard for shard in range(base.shards) if _is_worn(base, shard)]
     if not worn:
         return base.epoch
-    job = _job(name, "compact", base.commit)
+    job = _job(key, "compact", base.commit)
     calls = [(store.url, base.epoch, shard, f"{job}{shard:08d}.json") for shard in worn]
-    made = run_tasks(_compact_shard, None, calls, progress=progress)
+    folder = None if cache is None else os.path.abspath(cache)  # a worker has another directory
+    made = run_tasks(_compact_shard, folder, calls, progress=progress)
     before = {segment.name for shard in worn for segment in base.of_shard(shard)}
 
-    def change(now: Manifest, name: str) -> Manifest:
+    def change(now: Manifest) -> Manifest:
         if not before <= {segment.name for segment in now.segments}:
             raise ConflictError(
                 f"{store.url}: was compacted by another writer, at epoch {now.epoch}; nothing is "
                 "lost, and nothing more is to be done"
             )
         kept = tuple(segment for segment in now.segments if segment.name not in before)
-        return now.next(name, segments=kept + tuple(segment for segment in made if segment))
+        return now.next(key, segments=kept + tuple(segment for segment in made if segment))
 
-    epoch = _commit(store, change, name)
+    epoch = _commit(store, change, key)
     _remove_job(store, job)
     return epoch
 
@@ -237,7 +251,7 @@ def _add(
         )
     written: dict[int, list[Segment]] = {}  # by the first id, which another writer may take
 
-    def change(now: Manifest, name: str) -> Manifest:
+    def change(now: Manifest) -> Manifest:
         first = now.next_id if ids is None else 0
         if first not in written:
             calls = _pieces(store, now, source.rows, first)
@@ -249,7 +263,7 @@ def _add(
         if ids is not None and _may_replace(now, ids):
             tombstones += (write_tombstones(store, ids, epoch),)
         return now.next(
-            name,
+            key,
             segments=now.segments + segments,
             tombstones=tombstones,
             next_id=_next_id(now.next_id, segments),
@@ -258,13 +272,14 @@ def _add(
     return _commit(store, change, key)
 
 
-def _commit(store: Store, change: Callable[[Manifest, str], Manifest], key: str | None) -> int:
-    name = _key(key)
+def _commit(store: Store, change: Callable[[Manifest], Manifest], key: str | None) -> int:
+    _check_key(key)
     now = read_latest(store)
     for _ in range(ATTEMPTS):
-        if name in now.applied:
-            return now.applied[name]
-        after = change(now, name)
+        done = now.epoch_of(key)
+        if done is not None:
+            return done
+        after = change(now)
         if _create(store, now, after):
             return after.epoch
         now = read_latest(store, at_least=now.epoch)
@@ -286,7 +301,24 @@ def _create(store: Store, before: Manifest, after: Manifest) -> bool:
             f"{after.epoch} are gone, the first {gone[0]}: clean removes those of changes that "
             "took longer than its older_than; call again, with the same key: they are made again"
         )
-    return store.create(manifest_name(after.epoch), encode(after))
+    data = encode(after)
+    _check_bytes(store, before, after, len(data))
+    if store.create(manifest_name(after.epoch), data):
+        return True
+    # A link whose answer was lost is made again by a network file system, and finds its own file.
+    return read_manifest(store, after.epoch).commit == after.commit
+
+
+def _check_bytes(store: Store, before: Manifest, after: Manifest, size: int) -> None:
+    """A manifest that is larger than what is read would be the end of the index: no writer could
+    change it either. What names more files is refused long before, `compact` is not."""
+    grows = len(after.files) > len(before.files)
+    most = MOST_GROWN_BYTES if grows else MOST_BYTES
+    if size > most:
+        raise nf.FileError(
+            f"{store.url}: the manifest of epoch {after.epoch} would have {size} bytes, of "
+            f"{len(after.files)} files, at most {most} are written: compact first, then try again"
+        )
 
 
 def _build_segment(
@@ -308,27 +340,31 @@ def _build_segment(
             return None
         own = np.arange(first_id + begin, first_id + end) if ids is None else ids[begin:end]
         index = new_index(spec)
-        index.add(source.piece(begin, end), own)
+        index.add(source.piece(begin, end), own, threads=task_threads())
         return write_segment(store, index, shard, 0)
 
     return make() if record is None else write_once(store, record, make)
 
 
-def _compact_shard(_: None, url: str, epoch: int, shard: int, record: str) -> Segment | None:
+def _compact_shard(
+    cache: str | None, url: str, epoch: int, shard: int, record: str
+) -> Segment | None:
     """Runs as a task: the living vectors of a shard as one file, in which all tombstones of the
     epoch are applied."""
-    store = open_store(url)
+    store = open_store(url, cache)
 
     def make() -> Segment | None:
         opened = OpenShard(store, read_manifest(store, epoch), shard)
+        for path in opened.files.values():  # which are mapped, and end with this epoch
+            store.forget(path)
         parts = [part for part in opened.parts if len(part)]
         if not parts:
             return None
         whole, *others = parts
         for part in others:
             own = part.ids
-            whole.add(part.get(own), own)
-        whole.compact()
+            whole.add(part.get(own), own, threads=task_threads())
+        whole.compact(threads=task_threads())
         return write_segment(store, whole, shard, epoch)
 
     return write_once(store, record, make)
@@ -363,27 +399,27 @@ def _next_id(now: int, segments: Sequence[Segment]) -> int:
     return min(max([now, *(segment.last_id + 1 for segment in segments)]), 2**63 - 1)
 
 
-def _built_already(store: Store, name: str) -> int:
+def _built_already(store: Store, key: str | None) -> int:
     now = read_latest(store)
-    if name in now.applied:
-        return now.applied[name]
+    done = now.epoch_of(key)
+    if done is not None:
+        return done
     raise ConflictError(
         f"{store.url}: holds an index already, at epoch {now.epoch}: add to it, or build elsewhere"
     )
 
 
-def _key(key: str | None) -> str:
-    if key is None:
-        return uuid.uuid4().hex
-    if not 1 <= len(text("key", key)) <= 200 or "\n" in key:
+def _check_key(key: str | None) -> None:
+    if key is not None and (not 1 <= len(text("key", key)) <= 200 or "\n" in key):
         raise nf.InvalidArgumentError(
             f"key has {len(key)} characters, expected 1 to 200 in one line"
         )
-    return key
 
 
-def _job(name: str, *what: object) -> str:
-    """What names of the records of a job begin with: another if anything about it is different."""
+def _job(key: str | None, *what: object) -> str:
+    """What names of the records of a job begin with: another if anything about it is different, and
+    of one without a key always."""
+    name = uuid.uuid4().hex if key is None else key
     return f"{JOBS}/{hashlib.sha256(repr((name, what)).encode()).hexdigest()[:32]}-"
 
 
