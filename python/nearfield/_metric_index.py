@@ -118,12 +118,16 @@ class MetricReport:
     identity: Violation
     symmetry: Violation
     triangle: Violation
+    whole_numbers: Violation  # these three: of what the metric says of itself
+    bound: Violation
+    limit: Violation
     text: str
 
     @property
     def holds(self) -> bool:
         rules = self.not_a_distance, self.identity, self.symmetry, self.triangle
-        return all(rule.by == 0 for rule in rules)
+        said = self.whole_numbers, self.bound, self.limit
+        return all(rule.by == 0 for rule in (*rules, *said))
 
     def __str__(self) -> str:
         return self.text
@@ -568,10 +572,8 @@ def check_metric(
         seen, distances, *rules, words = _core.check_metric(
             kind.metric, packed, integer("triples", triples), seed_number(seed), run
         )
-    odd, identity, symmetry, triangle = (
-        Violation(by, tuple(one for one in ids if one >= 0)) for by, *ids in rules
-    )
-    return MetricReport(seen, distances, odd, identity, symmetry, triangle, words)
+    found = (Violation(by, tuple(one for one in ids if one >= 0)) for by, *ids in rules)
+    return MetricReport(seen, distances, *found, words)
 
 
 def object_metrics() -> list[tuple[str, str]]:

@@ -231,7 +231,8 @@ nb::tuple checked(const KeptMetric& metric, const nb::list& given, std::int64_t 
   };
   return nb::make_tuple(report.triples, report.distances, violation(report.not_a_distance),
                         violation(report.identity), violation(report.symmetry),
-                        violation(report.triangle), to_string(report));
+                        violation(report.triangle), violation(report.whole_numbers),
+                        violation(report.bound), violation(report.limit), to_string(report));
 }
 
 void bind_metrics(nb::module_& module) {

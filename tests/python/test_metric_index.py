@@ -499,6 +499,21 @@ def test_check_metric() -> None:
     assert square.triangle.by == pytest.approx((a - c) ** 2 - (a - b) ** 2 - (b - c) ** 2)
 
 
+def test_check_metric_looks_at_what_a_metric_says_of_itself() -> None:
+    def halves(a: int, a_bytes: int, b: int, b_bytes: int) -> float:
+        return abs(a_bytes - b_bytes) / 2
+
+    compiled = SIGNATURE(halves)
+    address = ctypes.cast(compiled, ctypes.c_void_p).value
+    assert address is not None
+    objects = [b"x" * length for length in range(9)]
+    assert nf.check_metric(objects, nf.CMetric(address), triples=50).holds
+    whole = nf.check_metric(objects, nf.CMetric(address, whole_numbers=True), triples=50)
+    assert not whole.holds
+    assert whole.whole_numbers.by == 0.5
+    assert whole.triangle.by == 0
+
+
 def test_what_is_said_of_pivots_makes_some() -> None:
     words = _words(100, 10)
     assert nf.MetricIndex(words, "edit").stats.pivots == 0
