@@ -1,5 +1,6 @@
 // Codes as an index: what is found by tables is what a slow look at the codes finds.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
@@ -462,6 +463,30 @@ TEST(Coded, KeepsToItsContext) {
   index.search(rows.view().slice(0, 300), {.k = 3}, watched);
   ASSERT_FALSE(reports.empty());
   EXPECT_EQ(reports.back().done, reports.back().total);
+}
+
+// One thread encodes the vectors of this one, all in one piece, for a good part of a second.
+TEST(Coded, VerifyingKeepsToItsContext) {
+  using Clock = std::chrono::steady_clock;
+  const TempFolder folder;
+  const std::string path = folder.path("slow");
+  Index index(
+      coded_spec("coded,kind=lsq,codebooks=4,iterations=1,rounds=1000,train=300", DType::f32, 12));
+  index.add(gaussian(DType::f32, 400, 12, 18));
+  index.save(path);
+  const Clock::time_point begin = Clock::now();
+  verify_index(path, {}, {.threads = 1});
+  const Clock::time_point end = Clock::now();
+  const auto whole = end - begin;
+  expect_error([&] { verify_index(path, {}, {.threads = 1, .deadline = end + whole / 10}); },
+               ErrorCode::deadline_exceeded, {});
+  EXPECT_LT(Clock::now() - end, whole * 2 / 3);
+
+  const Context cancelled;
+  cancelled.cancel.cancel();
+  expect_error([&] { verify_index(path, {}, cancelled); }, ErrorCode::cancelled, {});
+  expect_error([&] { verify_index(path, {}, {.memory_limit = 1 << 16}); }, ErrorCode::memory_limit,
+               {"65536", "raise it"});
 }
 
 TEST(Coded, AFileThatWasChangedIsNoticed) {
