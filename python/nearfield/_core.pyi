@@ -104,7 +104,12 @@ class KnnCursor:
 class Quantizer:
     @staticmethod
     def train(
-        rows: Rows, options: dict[str, Any], seed: int, checkpoint: bytes, run: Run
+        rows: Rows,
+        options: dict[str, Any],
+        seed: int,
+        checkpoint: bytes,
+        iteration: Callable[[int, float], object] | None,
+        run: Run,
     ) -> Quantizer: ...
     @staticmethod
     def open(path: bytes) -> Quantizer: ...

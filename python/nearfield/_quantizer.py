@@ -13,6 +13,8 @@ from nearfield._rows import RowsLike, take_rows, take_vectors
 from nearfield._run import Progress, running
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -57,6 +59,7 @@ class Quantizer:
         relaxation: str | None = None,
         seed: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
+        iteration: Callable[[int, float], object] | None = None,
         copy: bool = True,
         threads: int = 0,
         memory_limit: int | str | None = None,
@@ -77,6 +80,9 @@ class Quantizer:
         relaxation: of "lsq": noise on "codebooks", on "rows", or "none"; "codebooks".
         checkpoint: of "lsq": a file that is written after each iteration, and gone on from if it
             is there.
+        iteration: of "opq" and "lsq": called with the number of each iteration, from 1, and its
+            mean squared error, in this thread and some milliseconds after it. What it raises ends
+            the training.
 
         The other arguments are those of `knn`; a device is for "lsq" of two codebooks or more.
         """
@@ -98,6 +104,8 @@ class Quantizer:
         options |= _of_kind(kind, "rq", of_rq) | _of_kind(kind, "lsq", of_lsq)
         number = seed_number(seed)
         path = b"" if checkpoint is None else file_name("checkpoint", checkpoint)
+        if iteration is not None and not callable(iteration):
+            raise TypeError(f"iteration must be a callable(number, error), got {iteration!r}")
         copies = Copies(copy, memory_limit)
         rows = take_vectors("vectors", vectors, copies)
         with running(
@@ -109,7 +117,7 @@ class Quantizer:
             device=device,
             device_memory_limit=device_memory_limit,
         ) as run:
-            return cls(_core.Quantizer.train(rows, options, number, path, run))
+            return cls(_core.Quantizer.train(rows, options, number, path, iteration, run))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:

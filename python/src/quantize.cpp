@@ -2,6 +2,7 @@
 #include <nearfield/quantize.hpp>
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,16 +58,55 @@ nb::dict to_python(const QuantizerOptions& options) {
   return fields;
 }
 
+// Hands the error after each iteration, of which training says in its thread, to a Python callable
+// in the caller's.
+class IterationRelay {
+ public:
+  explicit IterationRelay(const nb::object& callable) : callable_(callable) {}
+
+  void store(int iteration, double error) {
+    const std::lock_guard lock(storing_);
+    stored_.emplace_back(iteration, error);
+  }
+
+  // Needs the GIL. Calls for each that was stored since the last time, in their order.
+  void pass_on() {
+    std::vector<std::pair<int, double>> some;
+    {
+      const std::lock_guard lock(storing_);
+      some.swap(stored_);
+    }
+    for (const auto& [iteration, error] : some) callable_(iteration, error);
+  }
+
+ private:
+  const nb::object& callable_;
+  std::mutex storing_;  // guards stored_
+  std::vector<std::pair<int, double>> stored_;
+};
+
 Quantizer train(const Rows& rows, const nb::dict& given, std::uint64_t seed,
-                const nb::bytes& checkpoint, const Run& run) {
+                const nb::bytes& checkpoint, const nb::object& iteration, const Run& run) {
   const MatrixView view = rows.source().in_memory().value();
   const QuantizerOptions options = options_of(given);
   TrainOptions training;
   training.checkpoint = text(checkpoint);
-  return run_call(run, [&](Context context) {
-    context.seed = seed;
-    return Quantizer::train(view, options, context, training);
-  });
+  IterationRelay relay(iteration);
+  if (!iteration.is_none()) {
+    training.iteration = [&](int number, double error) { relay.store(number, error); };
+  }
+  Quantizer trained = run_call(
+      run,
+      [&](Context context) {
+        context.seed = seed;
+        return Quantizer::train(view, options, context, training);
+      },
+      [&](const Context&) {
+        const nb::gil_scoped_acquire acquired;
+        relay.pass_on();
+      });
+  relay.pass_on();
+  return trained;
 }
 
 nb::object encode(const Quantizer& quantizer, const Rows& rows, const Run& run) {
@@ -111,7 +151,8 @@ nb::object codebooks(const Quantizer& quantizer) {
 
 void bind_quantize(nb::module_& module) {
   nb::class_<Quantizer>(module, "Quantizer")
-      .def_static("train", train)
+      .def_static("train", train, nb::arg("rows"), nb::arg("options"), nb::arg("seed"),
+                  nb::arg("checkpoint"), nb::arg("iteration").none(), nb::arg("run"))
       .def_static("open",
                   [](const nb::bytes& path) {
                     const std::string name = text(path);

@@ -76,7 +76,7 @@ struct Watched {
 // `call(context)` runs in a thread of its own, without the GIL. The calling thread waits: signals
 // are handled in Python's main thread only, and the progress callable belongs to the caller's
 // thread. What a signal handler or the callable raises ends the call and is thrown from here.
-// `on_poll(context)` is called in between, without the GIL.
+// `on_poll(context)` is called in between, without the GIL; what it throws ends the call too.
 template <class Call, class OnPoll>
 auto run_call(const Run& run, const Call& call, const OnPoll& on_poll) {
   Watched watched(run);
@@ -85,8 +85,8 @@ auto run_call(const Run& run, const Call& call, const OnPoll& on_poll) {
   {
     const nb::gil_scoped_release released;
     while (found.wait_for(kPoll) != std::future_status::ready) {
-      on_poll(context);
       try {
+        on_poll(context);
         const nb::gil_scoped_acquire acquired;
         if (PyErr_CheckSignals() != 0) {
           throw nb::python_error();

@@ -11,17 +11,13 @@ namespace {
 
 constexpr double kMostOfAScale = 1e25;  // times a product it is a float
 
-std::int64_t pair_entries(int codebooks, int codewords) {
-  return std::int64_t{codebooks} * (codebooks - 1) * codewords * codewords;
-}
-
 }  // namespace
 
 IcmTables::IcmTables(const Codebooks& codebooks, const CodeKernels& kernels, int threads,
                      Monitor& monitor)
     : IcmWords(codebooks),
       kernels_(kernels),
-      pairs_of_(pair_entries(codebooks.count, codebooks.codewords)) {
+      pairs_of_(codebooks.count * pair_entries(codebooks.count, codebooks.codewords)) {
   set_quantum(widest_rows(threads, monitor));
   const float scale = pair_scale();
   const int halves = halves_of(codebooks_, codewords_);
@@ -29,7 +25,8 @@ IcmTables::IcmTables(const Codebooks& codebooks, const CodeKernels& kernels, int
   const std::int64_t block = codewords_ * of_a_half;
   for_each_pair(threads, monitor, [&](int target, int slot) {
     std::vector<std::uint16_t> whole(static_cast<std::size_t>(codewords_));
-    std::uint16_t* out = pairs_of_.data() + target * pair_entries_of_a_target() + slot * block;
+    std::uint16_t* out =
+        pairs_of_.data() + target * pair_entries(codebooks_, codewords_) + slot * block;
     for_each_row(target, slot, [&](const std::int32_t* row) {
       kernels_.pair_row(row, scale, whole.data());
       for (int half = 0; half < halves; ++half) {
@@ -42,7 +39,8 @@ IcmTables::IcmTables(const Codebooks& codebooks, const CodeKernels& kernels, int
 }
 
 std::int64_t IcmTables::bytes_for(int codebooks, int codewords, std::int64_t cols) {
-  return IcmWords::bytes_for(codebooks, codewords, cols) + 2 * pair_entries(codebooks, codewords);
+  return IcmWords::bytes_for(codebooks, codewords, cols) +
+         2 * codebooks * pair_entries(codebooks, codewords);
 }
 
 void IcmTables::centre(const float* vector, float* out) const {

@@ -38,7 +38,7 @@ class IcmTables : public IcmWords {
 
   // [half][other codebook, without the target][its code][code of the target, of the half]
   const std::uint16_t* pair_rows(int target) const {
-    return pairs_of_.data() + target * pair_entries_of_a_target();
+    return pairs_of_.data() + target * pair_entries(codebooks_, codewords_);
   }
 
   // |centred - the sum of its codewords|^2
@@ -47,8 +47,9 @@ class IcmTables : public IcmWords {
   }
 
  private:
-  std::int64_t pair_entries_of_a_target() const {
-    return std::int64_t{codebooks_ - 1} * codewords_ * codewords_;
+  // Of a target.
+  static std::int64_t pair_entries(int codebooks, int codewords) {
+    return std::int64_t{codebooks - 1} * codewords * codewords;
   }
   std::vector<double> widest_rows(int threads, Monitor& monitor) const;
 

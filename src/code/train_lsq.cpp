@@ -14,9 +14,6 @@
 namespace nearfield {
 namespace {
 
-// LSQ++'s exponent of the schedule.
-constexpr double kCooling = 0.5;
-
 // The streams of a seed: local search takes one for each iteration, noise another.
 constexpr std::uint64_t kNoiseStream = std::uint64_t{1} << 32;
 
@@ -47,9 +44,10 @@ Relaxation relaxation_of(const QuantizerOptions& options) {
   return options.codebooks == 1 ? Relaxation::none : options.relaxation;
 }
 
-// T(i) of LSQ++: from nearly 1 down to 0 in the last iteration.
+// T(i) of LSQ++: from nearly 1 down to 0 in the last iteration. Its exponent is 0.5, and not a
+// power but a root: IEEE 754 says all bits of a root, while those of pow are the C library's.
 double temperature(std::size_t iteration, int iterations) {
-  return std::pow(1 - static_cast<double>(iteration + 1) / iterations, kCooling);
+  return std::sqrt(1 - static_cast<double>(iteration + 1) / iterations);
 }
 
 // Adds normal noise, column by column of that deviation times `factor`.

@@ -81,9 +81,10 @@ class Family {
   virtual SharedFamilyData open(const TensorFile& /*file*/, std::int64_t /*rows*/) const {
     return nullptr;
   }
-  // Reads all that a file holds of it, and throws corrupt_file if the rows do not make it so.
+  // Reads all that a file holds of it, and throws corrupt_file if the rows do not make it so. The
+  // monitor is of the same context, and progress its alone.
   virtual void verify(const FamilyData& /*data*/, MatrixView /*rows*/, const std::string& /*path*/,
-                      const Monitor& /*monitor*/) const {}
+                      const Monitor& /*monitor*/, const Context& /*context*/) const {}
 
   // Throws unsupported for a device on which its searches do not run, and for one on which it does
   // not make what it keeps of rows that are added: any, if it does not say more.

@@ -592,7 +592,7 @@ void verify_index(const std::string& path, const OpenOptions& options, const Con
   file.verify(monitor);
   verify_ids(opened, path, monitor);
   if (data != nullptr && opened.part->has_vectors()) {
-    family->verify(*data, opened.part->rows(rows), path, monitor);
+    family->verify(*data, opened.part->rows(rows), path, monitor, context);
   }
   monitor.finish();
 }

@@ -68,6 +68,37 @@ def test_goes_on_from_a_checkpoint(vectors: NDArray[np.float32], tmp_path: Path)
         nf.Quantizer.train(vectors, checkpoint=path, seed=1, **SMALL)
 
 
+@pytest.mark.parametrize("kind", ["opq", "lsq"])
+def test_each_iteration_says_its_error(vectors: NDArray[np.float32], kind: str) -> None:
+    heard: list[tuple[int, float]] = []
+    quantizer = nf.Quantizer.train(
+        vectors, kind=kind, iteration=lambda number, error: heard.append((number, error)), **SMALL
+    )
+    assert heard == list(enumerate(quantizer.errors.tolist(), 1))
+    assert len(heard) == 3
+
+
+def test_what_an_iteration_raises_ends_the_training(vectors: NDArray[np.float32]) -> None:
+    heard: list[int] = []
+
+    def stop_at_two(number: int, error: float) -> None:
+        heard.append(number)
+        if number == 2:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):  # of 10,000 iterations, which take a minute
+        nf.Quantizer.train(vectors, **{**SMALL, "iterations": 10_000}, iteration=stop_at_two)
+    assert heard == [1, 2]
+    # Also in the last, when training has ended.
+    with pytest.raises(KeyError, match="enough"):
+        nf.Quantizer.train(vectors, **{**SMALL, "iterations": 2}, iteration=stop_at_two)
+    for kind in "pq", "rq":
+        with pytest.raises(nf.UnsupportedError, match="iteration"):
+            nf.Quantizer.train(vectors, kind=kind, **SMALL, iteration=stop_at_two)
+    with pytest.raises(TypeError, match="iteration"):
+        nf.Quantizer.train(vectors, **SMALL, iteration=3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_writes_an_index(vectors: NDArray[np.float32], kind: str, tmp_path: Path) -> None:
     quantizer = nf.Quantizer.train(vectors, kind=kind, **SMALL)

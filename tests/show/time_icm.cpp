@@ -2,8 +2,9 @@
 //
 // One core, 256 codewords of 128 columns. A step is the best code of one codebook for one vector.
 // For 7, 8 and 16 codebooks: a step where every vector is looked at, by vectors that go through a
-// codebook together, beside what it loads and adds; the same with tables of one direction, in which
-// every second lookup is a column; and all of local search, 16 rounds: how many steps are left of
+// codebook together, beside what it loads and adds; the same of 8 vectors whose unaries stay in the
+// first cache, and with tables of one direction, in which every second lookup is a column; and all
+// of local search, 16 rounds: how many steps are left of
 // rounds x sweeps x codebooks, and what they take of its time. Times are those of the processor,
 // cycles those of additions that wait for each other.
 #include <time.h>
@@ -69,7 +70,8 @@ struct Counted {
 };
 
 // As the kernel does it, but of every second table a column is taken, as where each pair of
-// codebooks has one table.
+// codebooks has one table. Tables are taken for whole ones: of more than 8 codebooks they lie half
+// by half, so that sums are of other entries, but as many lines come from as much memory.
 void step_by_columns(const IcmJob& job) {
   for (std::int64_t v = 0; v < job.count; ++v) {
     std::uint32_t sums[kWords];
@@ -122,6 +124,21 @@ class AllSteps {
     }
     std::ranges::nth_element(seconds, seconds.begin() + std::ssize(seconds) / 2);
     return seconds[seconds.size() / 2] / static_cast<double>(batch_);
+  }
+
+  // The same of steps of 8 vectors, each with the unaries of the first 8 and codes of its own: what
+  // is left are tables from L2.
+  double seconds_a_step_of_near_unaries() {
+    constexpr std::int64_t kNear = 8;
+    const int m = tables_.codebooks();
+    return seconds_a_step([&](const IcmJob& job) {
+      IcmJob near = job;
+      near.count = kNear;
+      for (std::int64_t first = 0; first + kNear <= batch_; first += kNear) {
+        near.codes = job.codes + first * m;
+        Counted::kernels->icm_step(near);
+      }
+    });
   }
 
  private:
@@ -179,6 +196,9 @@ void show(int m, const std::vector<float>& rows, double clock) {
     fmt::print("  {} vectors together: {:.1f} ns, {:.0f} cycles a step\n", batch, 1e9 * seconds,
                seconds * clock);
   }
+  const double near = AllSteps(tables, 8192).seconds_a_step_of_near_unaries();
+  fmt::print("  8 vectors whose unaries are near: {:.1f} ns, {:.0f} cycles a step\n", 1e9 * near,
+             near * clock);
   const double columns = AllSteps(tables, 2048).seconds_a_step(step_by_columns);
   fmt::print("  2048 together, tables of one direction: {:.1f} ns, {:.0f} cycles a step\n",
              1e9 * columns, columns * clock);

@@ -48,8 +48,8 @@ class ExactAuto final : public Family {
     return fitting_->open(file, rows);
   }
   void verify(const FamilyData& data, MatrixView rows, const std::string& path,
-              const Monitor& monitor) const override {
-    fitting_->verify(data, rows, path, monitor);
+              const Monitor& monitor, const Context& context) const override {
+    fitting_->verify(data, rows, path, monitor, context);
   }
 
   void check_build_device(const Context& context) const override {

@@ -160,10 +160,10 @@ class ScoringAuto final : public Family {
     return together(exact_->open(file, rows), scored_->open(file, rows), nullptr);
   }
   void verify(const FamilyData& data, MatrixView rows, const std::string& path,
-              const Monitor& monitor) const override {
+              const Monitor& monitor, const Context& context) const override {
     const auto& tables = static_cast<const AutoTables&>(data);
-    if (tables.exact() != nullptr) exact_->verify(*tables.exact(), rows, path, monitor);
-    if (tables.scored() != nullptr) scored_->verify(*tables.scored(), rows, path, monitor);
+    if (tables.exact() != nullptr) exact_->verify(*tables.exact(), rows, path, monitor, context);
+    if (tables.scored() != nullptr) scored_->verify(*tables.scored(), rows, path, monitor, context);
   }
 
   void check_build_device(const Context& context) const override {

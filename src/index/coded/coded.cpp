@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "code/quantizer_state.hpp"
+#include "core/fail.hpp"
 #include "core/tasks.hpp"
 #include "index/coded/coded_file.hpp"
 #include "index/coded/coded_filter.hpp"
@@ -88,8 +89,17 @@ class Coded final : public Family {
     return codes;
   }
   void verify(const FamilyData& data, MatrixView rows, const std::string& path,
-              const Monitor& monitor) const override {
-    verify_coded(static_cast<const CodedRows&>(data), rows, path, monitor);
+              const Monitor& /*monitor*/, const Context& context) const override {
+    const std::int64_t chunk = std::min(rows.rows(), CodedRows::kChunkRows);
+    const std::int64_t needed = bytes_to_encode(chunk, resolve_threads(context.threads)) +
+                                CodeBlocks::bytes_for(parameters_, chunk);
+    if (context.memory_limit && needed > *context.memory_limit) {
+      fail(ErrorCode::memory_limit,
+           "{}: encoding its vectors again takes {} bytes but the memory limit is {}: raise it, or "
+           "use fewer threads",
+           path, needed, *context.memory_limit);
+    }
+    verify_coded(static_cast<const CodedRows&>(data), rows, path, context);
   }
 
   Neighbors search(MatrixView queries, std::span<const AskedPart> parts, std::int64_t k,

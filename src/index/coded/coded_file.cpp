@@ -155,7 +155,7 @@ std::shared_ptr<const CodedRows> open_coded(const TensorFile& file, const IndexS
 }
 
 void verify_coded(const CodedRows& codes, MatrixView rows, const std::string& path,
-                  const Monitor& monitor) {
+                  const Context& context) {
   const CodedParameters& parameters = codes.parameters();
   const auto differ = [&](std::int64_t first) {
     fail(ErrorCode::corrupt_file,
@@ -163,11 +163,13 @@ void verify_coded(const CodedRows& codes, MatrixView rows, const std::string& pa
          "them: build it again",
          path, CodedRows::kChunkRows, first);
   };
+  Context encoding = context;
+  encoding.memory_limit.reset();
+  encoding.progress = nullptr;
   for (std::int64_t first = 0; first < rows.rows(); first += CodedRows::kChunkRows) {
-    monitor.check();
     const std::int64_t count = std::min(CodedRows::kChunkRows, rows.rows() - first);
     CodeBlocks made(parameters, count);
-    made.encode(rows.slice(first, count), 0, codes.trained(), {});
+    made.encode(rows.slice(first, count), 0, codes.trained(), encoding);
     codes.for_each_chunk(
         first, first + count, [&](const CodedRows::Chunk& chunk, std::int64_t, Range range) {
           const std::uint8_t* const blocks = chunk.blocks + range.begin * parameters.columns();

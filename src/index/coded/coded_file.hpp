@@ -29,9 +29,10 @@ inline constexpr const char* kLevels = "coded.norm_levels";  // of norms
 std::shared_ptr<const CodedRows> open_coded(const TensorFile& file, const IndexSpec& spec,
                                             const CodedParameters& parameters, std::int64_t rows);
 
-// Throws corrupt_file where they are not what the rows make them.
+// Throws corrupt_file where they are not what the rows make them. Encodes with the context's
+// threads; its memory limit is kept by who asks.
 void verify_coded(const CodedRows& codes, MatrixView rows, const std::string& path,
-                  const Monitor& monitor);
+                  const Context& context);
 
 // Codes that are there are copied, others made. Parts must outlive it.
 std::unique_ptr<FamilyTensors> coded_tensors(std::span<const PartView> parts,

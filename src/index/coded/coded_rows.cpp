@@ -10,6 +10,7 @@
 #include "core/fail.hpp"
 #include "core/float_environment.hpp"
 #include "core/tasks.hpp"
+#include "index/coded/norm_levels.hpp"
 #include "index/part.hpp"
 
 namespace nearfield {
@@ -74,18 +75,6 @@ std::vector<double> squared_norms(MatrixView rows) {
   return norms;
 }
 
-// Of exact norms the last that begins at or below it, else the nearest. The first and the last
-// level also take what lies outside.
-std::uint8_t norm_level_of(const std::vector<float>& levels, float norm, CodedNorms kept) {
-  const auto above = std::ranges::upper_bound(levels, norm);
-  if (above == levels.begin()) return 0;
-  auto level = above - levels.begin() - 1;
-  if (kept == CodedNorms::byte && above != levels.end() && *above - norm < norm - *(above - 1)) {
-    ++level;
-  }
-  return static_cast<std::uint8_t>(level);
-}
-
 // Evenly taken of all of them, as if they lay behind each other, without those that are not finite.
 Matrix training_sample(std::span<const MatrixView> runs, std::int64_t most) {
   std::int64_t total = 0;
@@ -122,16 +111,16 @@ std::vector<float> norms_of_codes(const Quantizer& quantizer, MatrixView codes,
   return {norms.begin(), norms.end()};
 }
 
-std::vector<float> norm_levels_between(float least, float most, CodedNorms kept) {
+double longest_norm(const Quantizer& quantizer) {
+  constexpr double kMostOfANorm = 1e38;  // sums of keys are of float32
   const DefaultFloats floats;
-  const double step = (static_cast<double>(most) - static_cast<double>(least)) / kByteEntries;
-  const double within = kept == CodedNorms::byte ? 0.5 : 0;  // the middle of each, or its beginning
-  std::vector<float> levels;
-  for (std::int64_t i = 0; i < kByteEntries; ++i) {
-    const double above = (static_cast<double>(i) + within) * step;
-    levels.push_back(static_cast<float>(static_cast<double>(least) + above));
+  const std::vector<double> norms = squared_norms(quantizer.codebooks());
+  const std::size_t words = std::size_t{1} << quantizer.options().bits;
+  double length = 0;
+  for (std::size_t first = 0; first < norms.size(); first += words) {
+    length += std::sqrt(std::ranges::max(std::span(norms).subspan(first, words)));
   }
-  return levels;
+  return std::min(length * length, kMostOfANorm);
 }
 
 void check_coded_values(MatrixView rows) {
@@ -189,8 +178,9 @@ SharedCodedTrained train_coded(std::span<const PartView> parts, MatrixView behin
     if (parameters.norms != CodedNorms::none) {
       const Matrix codes = encoded_within(quantizer, sample, context);
       const std::vector<float> norms = norms_of_codes(quantizer, codes, context);
-      const auto [least, most] = std::ranges::minmax(norms);
-      levels = norm_levels_between(least, most, parameters.norms);
+      NormSample some(std::ssize(norms));
+      some.add(norms);
+      levels = some.levels(parameters.norms, longest_norm(quantizer));
     }
     return std::make_shared<const CodedTrained>(std::move(quantizer), std::move(levels));
   });

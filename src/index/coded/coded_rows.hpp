@@ -27,7 +27,7 @@ namespace nearfield {
 struct CodedTrained {
   Quantizer quantizer;
   // Of norms that are kept, 256 that rise: where the bucket of each byte begins, or, of
-  // CodedNorms::byte, what it stands for.
+  // CodedNorms::byte, what it stands for. As norm_levels.hpp makes them; of files they may be any.
   std::vector<float> norm_levels;
   std::vector<double> word_norms;  // squared, of each codeword
 
@@ -49,8 +49,8 @@ SharedCodedTrained train_coded(std::span<const PartView> parts, MatrixView behin
 std::vector<float> norms_of_codes(const Quantizer& quantizer, MatrixView codes,
                                   const Context& context);
 
-// Of CodedTrained: even steps from the smallest norm to the largest.
-std::vector<float> norm_levels_between(float least, float most, CodedNorms kept);
+// What none of them is above: that of the longest codewords, if all pointed one way.
+double longest_norm(const Quantizer& quantizer);
 
 // Codes of some rows, in blocks as code_scan.hpp reads them, and their norms if these are exact.
 class CodeBlocks {

@@ -17,6 +17,7 @@
 #include "core/memory_errors.hpp"
 #include "index/coded/coded_file.hpp"
 #include "index/coded/coded_rows.hpp"
+#include "index/coded/norm_levels.hpp"
 #include "index/id_table.hpp"
 #include "index/index_file.hpp"
 #include "index/index_format.hpp"
@@ -121,15 +122,9 @@ class RecordsToWrite {
         rows_(rows),
         monitor_(monitor) {
     if (!with_norms()) return;
-    float least = std::numeric_limits<float>::infinity();
-    float most = -least;
-    for_each_piece([&](MatrixView, std::span<const float> norms) {
-      const auto [smallest, largest] = std::ranges::minmax(norms);
-      least = std::min(least, smallest);
-      most = std::max(most, largest);
-    });
-    if (rows_ == 0) least = most = 0;
-    levels_ = norm_levels_between(least, most, parameters_.norms);
+    NormSample some(rows_);
+    for_each_piece([&](MatrixView, std::span<const float> norms) { some.add(norms); });
+    levels_ = some.levels(parameters_.norms, longest_norm(quantizer_));
   }
 
   // It must outlive them.
@@ -205,11 +200,13 @@ void add_all_finite(std::int64_t rows, std::vector<TensorToWrite>& tensors) {
        }});
 }
 
-// The file, and a piece of records as they are read and as blocks: whatever the number of rows.
+// The file, and a piece of records as they are read and as blocks, and what levels of norms are
+// made of: whatever the number of rows.
 void check_room_to_write(const CodedParameters& parameters, std::int64_t bytes_of_a_record,
                          std::int64_t rows, const Context& context) {
   const std::int64_t needed = kBytesOfAFile + kRecordsAtOnce * (bytes_of_a_record + kNormBytes) +
-                              CodeBlocks::bytes_for(parameters, kRecordsAtOnce);
+                              CodeBlocks::bytes_for(parameters, kRecordsAtOnce) +
+                              (parameters.norms != CodedNorms::none ? NormSample::kMostBytes : 0);
   if (context.memory_limit && needed > *context.memory_limit) {
     fail(ErrorCode::memory_limit,
          "writing an index of {} codes takes {} bytes but the memory limit is {}: raise it", rows,

@@ -42,7 +42,7 @@ class Ewh final : public Family {
     return open_ewh_tables(file, spec_, rows);
   }
   void verify(const FamilyData& data, MatrixView rows, const std::string& path,
-              const Monitor& monitor) const override {
+              const Monitor& monitor, const Context& /*context*/) const override {
     verify_ewh_tables(static_cast<const EwhTables&>(data), rows, path, monitor);
   }
 

@@ -54,7 +54,7 @@ class Lsh final : public Family {
     return open_lsh_tables(file, spec_, parameters_, rows);
   }
   void verify(const FamilyData& data, MatrixView rows, const std::string& path,
-              const Monitor& monitor) const override {
+              const Monitor& monitor, const Context& /*context*/) const override {
     verify_lsh_tables(static_cast<const LshTables&>(data), rows, spec_.metric, path, monitor);
   }
 

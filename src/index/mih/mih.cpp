@@ -42,7 +42,7 @@ class Mih final : public Family {
     return open_mih_tables(file, spec_, rows);
   }
   void verify(const FamilyData& data, MatrixView rows, const std::string& path,
-              const Monitor& monitor) const override {
+              const Monitor& monitor, const Context& /*context*/) const override {
     verify_mih_tables(static_cast<const MihTables&>(data), rows, path, monitor);
   }
 
