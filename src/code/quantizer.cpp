@@ -24,7 +24,7 @@ namespace {
 constexpr std::array<std::string_view, kQuantizerKindCount> kKindNames = {"pq", "opq", "rq", "lsq"};
 constexpr std::array<std::string_view, 3> kRelaxationNames = {"none", "codebooks", "rows"};
 
-// Rows that are floats at a time while coding.
+// Rows that are floats at a time while coding, but for local search by many threads.
 constexpr std::int64_t kEncodedRows = 1 << 14;
 
 template <class Names>
@@ -257,6 +257,28 @@ void find_codes(const Quantizer::State& state, const FloatRows& rows, std::uint8
                StartCodes::random, codes, nullptr, work.threads, work.monitor);
 }
 
+// A row as floats, twice for who rotates them, with its codes and what is beside them.
+std::int64_t encoded_row_bytes(int codebooks, std::int64_t cols) {
+  return 8 * cols + codebooks + 64;
+}
+
+// Rows to code at a time. Of local search each thread has the batch that is fastest, where memory
+// is left for more rows than were counted; of that half at most, since batches take the other.
+std::int64_t take_piece(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
+                        CodeWork& work) {
+  const bool searches = options.kind == QuantizerKind::lsq && options.codebooks > 1;
+  const std::int64_t counted = std::min(rows, kEncodedRows);
+  if (!searches || work.device != nullptr) return counted;
+  const std::int64_t batch =
+      batch_within(work.spare_bytes, options.codebooks, 1 << options.bits, cols, work.threads);
+  const std::int64_t of_a_row = encoded_row_bytes(options.codebooks, cols);
+  const std::int64_t wanted = std::min(rows, work.threads * batch);
+  const std::int64_t more =
+      std::clamp<std::int64_t>(wanted - counted, 0, work.spare_bytes / 2 / of_a_row);
+  work.spare_bytes -= more * of_a_row;
+  return counted + more;
+}
+
 void rotate_back(Quantizer::State& state, const Context& context) {
   if (state.rotation.empty()) return;
   Monitor monitor(context, 1);
@@ -348,7 +370,7 @@ std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, 
   const std::int64_t piece = std::min(rows, kEncodedRows);
   const int m = options.codebooks;
   const int words = 1 << options.bits;
-  std::int64_t bytes = piece * (8 * cols + m + 64);
+  std::int64_t bytes = piece * encoded_row_bytes(m, cols);
   if (options.kind == QuantizerKind::opq) bytes += rotate_bytes(piece, cols, threads);
   if (options.kind == QuantizerKind::rq) bytes += std::int64_t{m} * words * cols * 4;
   if (options.kind == QuantizerKind::lsq && m > 1) {
@@ -466,12 +488,12 @@ Matrix Quantizer::encode(MatrixView rows, const Context& context) const {
       device->load(state_->coding, std::min(rows.rows(), kEncodedRows), monitor);
     }
     Matrix packed(DType::u8, rows.rows(), code_bytes());
-    const std::int64_t piece = std::min(rows.rows(), kEncodedRows);
+    const std::int64_t piece = take_piece(state_->options, rows.rows(), cols(), work);
     const int m = state_->options.codebooks;
     std::vector<float> values(static_cast<std::size_t>(piece * cols()));
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(piece * m));
-    for (std::int64_t first = 0; first < rows.rows(); first += kEncodedRows) {
-      const std::int64_t count = std::min(kEncodedRows, rows.rows() - first);
+    for (std::int64_t first = 0; first < rows.rows(); first += piece) {
+      const std::int64_t count = std::min(piece, rows.rows() - first);
       read_floats(rows, first, count, values.data());
       find_codes(*state_, {values.data(), count, cols(), cols()}, codes.data(), work);
       for (std::int64_t row = 0; row < count; ++row) {

@@ -33,7 +33,8 @@ NEARFIELD = os.environ.get("NEARFIELD", str(ROOT / "build/release/nearfield"))
 ROWS, DIM, CODEBOOKS = 100_000_000, 128, 8
 CHUNK, BLOCK, SCAN_ROWS = 1_000_000, 32_768, 64
 # Memory grows up to one block and no further: of its rows those of a piece of 16,384 are floats at
-# a time (8 MB) and have scratch of local search (76 MB at 8 codebooks and two threads or more); the
+# a time (8 MB) and have scratch of local search (76 MB at 8 codebooks and two threads; with more of
+# them a piece is larger, and at most the block: twice as much of both); the
 # block is there as bytes (4 MB) and, for norms, decoded (17 MB). More blocks, so that in one of
 # them all threads were at work at once.
 FEW_BLOCKS = 8

@@ -9,6 +9,7 @@
 
 #include "code/k_means.hpp"
 #include "code/procrustes.hpp"
+#include "code/quantizer_state.hpp"
 #include "tests/unit/code/code_reference.hpp"
 #include "tests/unit/code/small_quantizers.hpp"
 #include "tests/unit/expect_error.hpp"
@@ -89,6 +90,27 @@ TEST(Quantizer, TheSameBitsOnAnyIsaAndThreads) {
     context.seed = 8;
     const Quantizer other = Quantizer::train(view(rows), options, context);
     EXPECT_NE(values_of(other.codebooks()), values_of(expected.codebooks())) << to_string(kind);
+  }
+}
+
+// Pieces grow with threads, as far as memory is left.
+TEST(Quantizer, TheSameBitsWhereManyThreadsEncodeManyRows) {
+  const auto rows = test::rows_to_code(40'000, kCols);
+  QuantizerOptions options;
+  options.codebooks = 3;
+  options.bits = 4;
+  options.iterations = 2;
+  options.train_rounds = 1;
+  options.rounds = 1;
+  const Quantizer quantizer = Quantizer::train(view(rows).slice(0, 500), options, {.seed = 7});
+  const auto codes = bytes_of(quantizer.encode(view(rows), {.threads = 1}));
+  const std::int64_t least =
+      40'000 * quantizer.code_bytes() + encoding_bytes(options, 40'000, kCols, 9);
+  for (const std::int64_t spare :
+       {std::int64_t{0}, std::int64_t{3'000'000}, std::int64_t{1} << 40}) {
+    EXPECT_EQ(bytes_of(quantizer.encode(view(rows), {.threads = 9, .memory_limit = least + spare})),
+              codes)
+        << spare;
   }
 }
 
