@@ -17,9 +17,11 @@ has another.
 
 Memory is the sum of what the processes have for themselves (USS) of the actors, of the router's
 process, and of Ray's own, sampled every second; shared memory of Ray's store is bounded and not in
-it. Flat means: the median of the last quarter is at most 2 % or 8 MiB above that of the second
-quarter; the first is that in which allocators find their size. Beside the router's is shown what
-glibc has in use there, and what it holds free. Fails if memory is not flat, if an answer differs in
+it. Of workers that run the writer's tasks Ray keeps as many as it likes, up to one a core, and
+starts and ends them at any time: of these the largest counts. Flat means: the median of the last
+quarter is at most 2 % or 8 MiB above that of the second quarter; the first is that in which
+allocators find their size. Beside the router's is shown what glibc has in use there, and what it
+holds free. Fails if memory is not flat, if an answer differs in
 a bit from that of one index, if a call fails, or if an actor dies.
 """
 
@@ -75,8 +77,8 @@ def own_bytes(pid: int) -> int:
     return 0
 
 
-def ray_processes(without: set[int]) -> set[int]:
-    """Of this network, where nobody else is: raylets, the head's, agents, idle workers."""
+def other_processes(without: set[int]) -> set[int]:
+    """Of this network, where nobody else is: raylets, the head's, agents, workers."""
     network = os.readlink("/proc/self/ns/net")
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
@@ -84,6 +86,14 @@ def ray_processes(without: set[int]) -> set[int]:
             if os.readlink(folder / "ns/net") == network:
                 found.add(int(folder.name))
     return found - without - {os.getpid()}
+
+
+def is_worker(pid: int) -> bool:
+    """Of tasks: `ray::IDLE`, or `ray::` and the task. Ray's agents are called likewise."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        name = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0]
+        return name.startswith(b"ray::") and not name.endswith(b"Agent")
+    return False
 
 
 class Mallinfo(ctypes.Structure):
@@ -324,7 +334,8 @@ def soak(address: str, url: str, minutes: float, figures: Figures) -> None:
     load.ask(None)  # once it searches
     actors = {pid_of(actor) for actor in find_actors(NAME).values()}
     ours = actors | {writer.pid, load.pid}
-    samples = Samples({"the actors": [], "the router's process": [], "Ray": []}, [], [])
+    names = "the actors", "the router's process", "Ray", "the largest worker of tasks"
+    samples = Samples({name: [] for name in names}, [], [])
     begin = next_epoch = time.monotonic()
     number, has_failed = 0, False
     while time.monotonic() - begin < 60 * minutes and not has_failed:
@@ -337,7 +348,12 @@ def soak(address: str, url: str, minutes: float, figures: Figures) -> None:
         samples.free.append(free)
         samples.memory["the actors"].append(sum(map(own_bytes, actors)))
         samples.memory["the router's process"].append(own_bytes(load.pid))
-        samples.memory["Ray"].append(sum(map(own_bytes, ray_processes(ours))))
+        others = other_processes(ours)
+        workers = set(filter(is_worker, others))
+        samples.memory["Ray"].append(sum(map(own_bytes, others - workers)))
+        if workers:
+            largest = max(map(own_bytes, workers))
+            samples.memory["the largest worker of tasks"].append(largest)
         time.sleep(1)
     done: Done = load.ask("end")
     writer.send(None)
