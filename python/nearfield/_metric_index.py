@@ -572,8 +572,12 @@ def check_metric(
         seen, distances, *rules, words = _core.check_metric(
             kind.metric, packed, integer("triples", triples), seed_number(seed), run
         )
-    found = (Violation(by, tuple(one for one in ids if one >= 0)) for by, *ids in rules)
-    return MetricReport(seen, distances, *found, words)
+    odd, identity, symmetry, triangle, whole, bound, limit = (
+        Violation(by, tuple(one for one in ids if one >= 0)) for by, *ids in rules
+    )
+    return MetricReport(
+        seen, distances, odd, identity, symmetry, triangle, whole, bound, limit, words
+    )
 
 
 def object_metrics() -> list[tuple[str, str]]:
