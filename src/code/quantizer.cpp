@@ -44,8 +44,7 @@ void check_range(std::string_view name, int value, int least, int most) {
 }
 
 const CodeKernels& kernels_of(const Context& context, int codewords) {
-  const Isa isa = distance_kernels(context.isa ? *context.isa : default_isa()).isa;
-  return code_kernels(isa, codewords);
+  return code_kernels(isa_of(context), codewords);
 }
 
 // Rows as floats. Throws where a value is none, or too large.

@@ -15,6 +15,7 @@
 #include "dedup/distinct_codes.hpp"
 #include "dedup/join_plan.hpp"
 #include "device/device_name.hpp"
+#include "distance/kernels.hpp"
 #include "filter/bits/bit_kernel.hpp"
 #include "search/check_rows.hpp"
 
@@ -68,7 +69,7 @@ class Deduplication {
  private:
   void make_plan(std::int64_t copied_bytes) {
     const std::int64_t rows = codes_.rows();
-    plan_.isa = context_.isa ? *context_.isa : default_isa();
+    plan_.isa = isa_of(context_);
     plan_.threads = resolve_threads(context_.threads);
     plan_.filter = tables_text(join_);
     plan_.kernel = fmt::format("hamming/bits/{}", to_string(plan_.isa));

@@ -214,6 +214,11 @@ TEST(Dedup, RefusesWhatItCannotDo) {
                ErrorCode::memory_limit, {"100 codes", "60 bits", "1000"});
   expect_error([&] { dedup(codes, {.radius = 1}, {.device = "opencl"}); }, ErrorCode::unsupported,
                {"dedup"});
+  const std::vector<Isa> here = available_isas();
+  Context lacking;
+  lacking.isa = here.front() == Isa::neon ? Isa::avx2 : Isa::neon;
+  expect_error([&] { dedup(codes, {.radius = 1}, lacking); }, ErrorCode::unsupported,
+               {to_string(*lacking.isa), to_string(here.back())});
   Matrix wrong = some_codes(100, 60, 10, 3, 4);
   wrong.row(57)[7] |= std::byte{0x80};
   expect_error([&] { dedup(wrong, {.radius = 1}); }, ErrorCode::invalid_argument, {"57", "60"});
