@@ -108,7 +108,11 @@ void ObjectFilter::append_signatures(const ObjectList& objects, int threads, Mon
           signature_rows_.own_block_of(row) + row % kBoundBlock * signatures_->bytes();
       signatures_->make(objects.view(row), reinterpret_cast<std::byte*>(out));
     }
-    monitor.advance(pivots_ ? 0 : end - first);  // where there are pivots, their table counts
+    if (pivots_) {
+      monitor.check();  // their table counts
+    } else {
+      monitor.advance(end - first);
+    }
   });
 }
 
