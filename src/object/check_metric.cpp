@@ -108,8 +108,7 @@ class MetricCheck {
     const double said = ask(a, b, half ? distance / 2 : distance);
     const bool wrong = half ? !(said > distance / 2) : said != distance;
     if (!wrong) return;
-    const double by = std::abs(said - distance);
-    worsen(report_.limit, std::isnan(by) ? kInfinity : by, {a, b, -1});
+    worsen(report_.limit, is_distance(said) ? std::abs(said - distance) : kInfinity, {a, b, -1});
   }
 
   void look_back(double there, double back, const Triple& objects) {

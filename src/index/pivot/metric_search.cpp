@@ -117,21 +117,8 @@ class MetricSearch {
              sets * grid_.threads * rising_bytes(grid_) + (devices_ ? devices_->host_bytes() : 0);
     };
     const std::optional<std::int64_t> limit = context_.memory_limit;
-    while (limit && result + working() > *limit) {
-      if (batch_ > RisingTuning().small_batch) {
-        batch_ /= 2;
-      } else if (grid_.query_tile > 1) {
-        grid_.query_tile /= 2;
-      } else if (devices_ && devices_->halve_lists()) {
-        continue;
-      } else if (grid_.threads > 1) {
-        --grid_.threads;
-      } else if (batch_ > 1) {
-        batch_ /= 2;
-      } else {
-        break;
-      }
-    }
+    bool less = true;
+    while (limit && less && result + working() > *limit) less = take_less();
     if (limit && result + working() > *limit) {
       fail(ErrorCode::memory_limit,
            "the search takes {} bytes, {} of them for its results, but the memory limit is {}: "
@@ -187,6 +174,24 @@ class MetricSearch {
   }
 
  private:
+  // Of memory, in the order of what it costs; the last queries at a time go at the end. False where
+  // nothing is left.
+  bool take_less() {
+    const bool many = batch_ > RisingTuning().small_batch;
+    if (!many && grid_.query_tile > 1) {
+      grid_.query_tile /= 2;
+      return true;
+    }
+    if (!many && devices_ && devices_->halve_lists()) return true;
+    if (!many && grid_.threads > 1) {
+      --grid_.threads;
+      return true;
+    }
+    if (batch_ == 1) return false;
+    batch_ /= 2;
+    return true;
+  }
+
   // A budget ends a query by the order in which distances are computed, which is the CPU's.
   void take_devices() {
     if (!on_device(context_)) return;
