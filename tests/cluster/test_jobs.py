@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -17,8 +19,10 @@ import nearfield as nf
 from conftest import Place
 from material import Array, assert_same, run_killed, vectors
 from nearfield import cluster
+from nearfield.cluster._allocator import OF_TASKS
 from nearfield.cluster._graph import lines_of
 from nearfield.cluster._tasks import run_tasks
+from ray_nodes import Nodes
 
 QUERIES = vectors(25, seed=1)
 
@@ -119,7 +123,8 @@ def test_a_function_is_given_to_ray_once(monkeypatch: pytest.MonkeyPatch) -> Non
     def remote(**options: Any) -> Callable[..., Any]:
         def take(function: Callable[..., Any]) -> Any:
             given.append(function)
-            return SimpleNamespace(remote=function)
+            called = SimpleNamespace(remote=function)
+            return SimpleNamespace(options=lambda **options: called)
 
         return take
 
@@ -129,6 +134,7 @@ def test_a_function_is_given_to_ray_once(monkeypatch: pytest.MonkeyPatch) -> Non
     no_ray = SimpleNamespace(
         is_initialized=lambda: True, cluster_resources=dict, remote=remote, wait=wait,
         put=lambda shared: shared, get=lambda call: call,
+        get_runtime_context=lambda: SimpleNamespace(runtime_env={}),
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "ray", no_ray)
 
@@ -138,6 +144,28 @@ def test_a_function_is_given_to_ray_once(monkeypatch: pytest.MonkeyPatch) -> Non
     for _ in range(3):
         assert run_tasks(add, 5, [(1,), (2,)]) == [6, 7]
     assert given == [add]
+
+
+JOB_THAT_NAMES_ARENAS = """
+import os
+import sys
+import ray
+from nearfield.cluster._tasks import run_tasks
+
+ray.init(sys.argv[1], log_to_driver=False, runtime_env={"env_vars": {"MALLOC_ARENA_MAX": "3"}})
+print(run_tasks(lambda shared: os.environ.get("MALLOC_ARENA_MAX"), None, [()]))
+"""
+
+
+def test_the_allocator_of_tasks(nodes: Nodes) -> None:
+    """Without settings their processes grow by a half, with memory that nothing uses."""
+
+    def arenas(shared: None) -> str | None:
+        return os.environ.get("MALLOC_ARENA_MAX")
+
+    assert run_tasks(arenas, None, [()]) == [OF_TASKS["MALLOC_ARENA_MAX"]]
+    job = [sys.executable, "-I", "-c", JOB_THAT_NAMES_ARENAS, nodes.address]
+    assert subprocess.check_output(job, text=True) == "['3']\n"
 
 
 JOB = """

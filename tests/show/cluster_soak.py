@@ -50,7 +50,7 @@ from figures import Figures
 from material import Array, one_index, vectors
 from nearfield import cluster
 from nearfield.cluster._actors import find_actors
-from nearfield.cluster._serving import MALLOC
+from nearfield.cluster._allocator import OF_ROUTERS
 from ray_nodes import Nodes, only_loopback, pid_of
 
 NAME = "soak"
@@ -329,7 +329,7 @@ def show_growth(name: str, samples: list[int], figures: Figures) -> None:
 
 def soak(address: str, url: str, minutes: float, figures: Figures) -> None:
     writer = Helper(run_writer, address, url)
-    load = Helper(run_load, address, url, settings=MALLOC)
+    load = Helper(run_load, address, url, settings=OF_ROUTERS)
     load.send(writer.hear())
     load.ask(None)  # once it searches
     actors = {pid_of(actor) for actor in find_actors(NAME).values()}

@@ -12,6 +12,7 @@ from pathlib import Path
 import nearfield as nf
 from nearfield._arguments import integer, real, text
 from nearfield.cluster._actors import connected_ray, deploy
+from nearfield.cluster._allocator import OF_ROUTERS
 from nearfield.cluster._store import open_store
 from nearfield.cluster._wire import Limits
 from nearfield.cluster._writing import Url
@@ -19,13 +20,6 @@ from nearfield.cluster._writing import Url
 ONGOING = 128  # requests that are under way at a time
 QUEUED = 128  # that wait for it; more are refused, with 503
 LEAST_TOKEN = 16  # characters
-# Of the process of a router, which asks and merges in many threads: without them glibc gives each
-# an arena, and what is free in one is lost to the others and to the system.
-MALLOC = {
-    "MALLOC_ARENA_MAX": "2",
-    "MALLOC_TRIM_THRESHOLD_": "131072",
-    "MALLOC_MMAP_THRESHOLD_": "131072",
-}
 # Seconds that the process which listens may take to start. By itself Ray Serve kills it after 5 and
 # starts another, which on a machine with all cores busy does no better, and whoever waits for the
 # first gets an ActorDiedError. Ray waits for 60 in all.
@@ -138,7 +132,7 @@ def serve(
         name=name,
         max_ongoing_requests=ONGOING,
         max_queued_requests=QUEUED,
-        ray_actor_options={"num_cpus": 0, "runtime_env": {"env_vars": MALLOC}},
+        ray_actor_options={"num_cpus": 0, "runtime_env": {"env_vars": OF_ROUTERS}},
     )
     ray_serve.run(deployment.bind(settings), name=name)
     try:

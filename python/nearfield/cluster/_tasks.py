@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from nearfield._run import Progress, take_progress
+from nearfield.cluster._allocator import OF_TASKS
 
 Result = TypeVar("Result")
 
@@ -71,7 +72,7 @@ def _by_ray(
 ) -> Iterator[tuple[int, Result]]:
     import ray
 
-    remote = _remote(function)
+    remote = _remote(function).options(runtime_env={"env_vars": _allocator(ray)})
     sent_once = ray.put(shared)
     most = max(1, TASKS_A_CORE * int(ray.cluster_resources().get("CPU", 1)))
     running: dict[Any, int] = {}
@@ -97,6 +98,11 @@ def _remote(function: Callable[..., Any]) -> Any:
     import ray
 
     return ray.remote(num_cpus=1, max_retries=RETRIES)(function)
+
+
+def _allocator(ray: Any) -> dict[str, str]:
+    """Where the settings of `ray.init` name some of it themselves, theirs hold."""
+    return OF_TASKS | ray.get_runtime_context().runtime_env.get("env_vars", {})
 
 
 def _result_of(ray: Any, task: Any) -> Any:
