@@ -102,7 +102,8 @@ def _remote(function: Callable[..., Any]) -> Any:
 
 def _allocator(ray: Any) -> dict[str, str]:
     """Where the settings of `ray.init` name some of it themselves, theirs hold."""
-    return OF_TASKS | ray.get_runtime_context().runtime_env.get("env_vars", {})
+    named: dict[str, str] = ray.get_runtime_context().runtime_env.get("env_vars", {})
+    return OF_TASKS | named
 
 
 def _result_of(ray: Any, task: Any) -> Any:
