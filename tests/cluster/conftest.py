@@ -18,6 +18,8 @@ for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
     os.environ.pop(variable, None)
 # Ray reads it when it is first imported, also by a test that starts no node.
 os.environ["RAY_AUTH_MODE"] = "token"
+# Workers would inherit it, and a test looks who gives it to them.
+os.environ.pop("MALLOC_ARENA_MAX", None)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from material import Array, assert_same, run_killed, vectors
 from nearfield import cluster
 from nearfield.cluster._allocator import OF_TASKS
 from nearfield.cluster._graph import lines_of
-from nearfield.cluster._tasks import run_tasks
+from nearfield.cluster._tasks import run_tasks, settings_of_tasks
 from ray_nodes import Nodes
 
 QUERIES = vectors(25, seed=1)
@@ -158,14 +158,32 @@ print(run_tasks(lambda shared: os.environ.get("MALLOC_ARENA_MAX"), None, [()]))
 
 
 def test_the_allocator_of_tasks(nodes: Nodes) -> None:
-    """Without settings their processes grow by a half, with memory that nothing uses."""
+    """Without settings their processes grow by nearly a half, with memory that nothing uses."""
 
     def arenas(shared: None) -> str | None:
         return os.environ.get("MALLOC_ARENA_MAX")
 
     assert run_tasks(arenas, None, [()]) == [OF_TASKS["MALLOC_ARENA_MAX"]]
     job = [sys.executable, "-I", "-c", JOB_THAT_NAMES_ARENAS, nodes.address]
-    assert subprocess.check_output(job, text=True) == "['3']\n"
+    assert subprocess.check_output(job, text=True, timeout=120) == "['3']\n"
+
+
+@pytest.mark.parametrize(
+    ("callers", "expected"),
+    [
+        ({}, {"env_vars": OF_TASKS}),
+        ({"env_vars": {"OTHER": "1"}, "pip": ["numpy"]}, {"env_vars": OF_TASKS}),
+        ({"env_vars": {"MALLOC_ARENA_MAX": "2"}, "config": {"setup_timeout_seconds": 9}}, {}),
+        (
+            {"config": {"setup_timeout_seconds": 9}},
+            {"env_vars": OF_TASKS, "config": {"setup_timeout_seconds": 9}},
+        ),
+    ],
+)
+def test_settings_of_tasks(callers: dict[str, Any], expected: dict[str, Any]) -> None:
+    """What Ray adds of the caller's by itself is not repeated: tasks would have other workers."""
+    context = SimpleNamespace(runtime_env=callers)
+    assert settings_of_tasks(SimpleNamespace(get_runtime_context=lambda: context)) == expected
 
 
 JOB = """

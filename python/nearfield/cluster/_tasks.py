@@ -72,7 +72,7 @@ def _by_ray(
 ) -> Iterator[tuple[int, Result]]:
     import ray
 
-    remote = _remote(function).options(runtime_env={"env_vars": _allocator(ray)})
+    remote = _remote(function).options(runtime_env=settings_of_tasks(ray))
     sent_once = ray.put(shared)
     most = max(1, TASKS_A_CORE * int(ray.cluster_resources().get("CPU", 1)))
     running: dict[Any, int] = {}
@@ -100,10 +100,16 @@ def _remote(function: Callable[..., Any]) -> Any:
     return ray.remote(num_cpus=1, max_retries=RETRIES)(function)
 
 
-def _allocator(ray: Any) -> dict[str, str]:
-    """Where the settings of `ray.init` name some of it themselves, theirs hold."""
-    named: dict[str, str] = ray.get_runtime_context().runtime_env.get("env_vars", {})
-    return OF_TASKS | named
+def settings_of_tasks(ray: Any) -> dict[str, Any]:
+    """What the caller's own do not name (those of `ray.init`; of the actor or task that calls). Ray
+    adds the caller's, all but `config`: installing would have to end in ten minutes again."""
+    callers = ray.get_runtime_context().runtime_env
+    named = callers.get("env_vars", {})
+    missing = {name: value for name, value in OF_TASKS.items() if name not in named}
+    if not missing:
+        return {}  # the workers of all other tasks
+    installation = {"config": callers["config"]} if "config" in callers else {}
+    return {"env_vars": missing} | installation
 
 
 def _result_of(ray: Any, task: Any) -> Any:
