@@ -164,6 +164,7 @@ def test_the_allocator_of_tasks(nodes: Nodes) -> None:
         return os.environ.get("MALLOC_ARENA_MAX")
 
     assert run_tasks(arenas, None, [()]) == [OF_TASKS["MALLOC_ARENA_MAX"]]
+    assert run_tasks(arenas, None, [()], own_workers=False) == [None]
     job = [sys.executable, "-I", "-c", JOB_THAT_NAMES_ARENAS, nodes.address]
     assert subprocess.check_output(job, text=True, timeout=120) == "['3']\n"
 

@@ -83,6 +83,7 @@ def encode(
                 count=len(left),
                 progress=progress,
                 take=is_written,
+                own_workers=False,  # Ray Data's tasks and these take turns
             )
         return parts
     calls = [(store.url, part, part * size, min((part + 1) * size, source.rows)) for part in left]

@@ -42,19 +42,25 @@ def run_tasks(
     count: int | None = None,
     progress: Progress = None,
     take: Callable[[int, Result], object] | None = None,
+    own_workers: bool = True,
 ) -> list[Result]:
     """`function(shared, *call)` of each call. `shared` is sent once, whatever its size.
 
     count: of the calls, if they are not a sequence.
     take: is given the number of a call and its result as soon as it is there; nothing is returned.
+    own_workers: with settings of their allocator. Not where other tasks make what the calls ask
+        for: on a full node Ray ends a worker of one kind to start one of the other.
     """
     results: dict[int, Result] = {}
     hand_over = take or results.__setitem__
     total = len(calls) if isinstance(calls, Sequence) else count or 0
     with _reporting(progress) as report:
         report(0, total)
-        each = _by_ray if ray_is_connected() else _here
-        for done, (number, result) in enumerate(each(function, shared, calls), start=1):
+        if ray_is_connected():
+            each = _by_ray(function, shared, calls, own_workers)
+        else:
+            each = _here(function, shared, calls)
+        for done, (number, result) in enumerate(each, start=1):
             hand_over(number, result)
             report(done, total)
     return [results[number] for number in range(len(results))]
@@ -68,11 +74,16 @@ def _here(
 
 
 def _by_ray(
-    function: Callable[..., Result], shared: Any, calls: Iterable[tuple[Any, ...]]
+    function: Callable[..., Result],
+    shared: Any,
+    calls: Iterable[tuple[Any, ...]],
+    own_workers: bool,
 ) -> Iterator[tuple[int, Result]]:
     import ray
 
-    remote = _remote(function).options(runtime_env=settings_of_tasks(ray))
+    remote = _remote(function)
+    if own_workers:
+        remote = remote.options(runtime_env=settings_of_tasks(ray))
     sent_once = ray.put(shared)
     most = max(1, TASKS_A_CORE * int(ray.cluster_resources().get("CPU", 1)))
     running: dict[Any, int] = {}
