@@ -27,7 +27,7 @@ def edited(word: str, edits: int, random: np.random.RandomState) -> str:
 
 
 def nearest_words(queries: list[str], words: list[str], k: int) -> np.ndarray:
-    """Ids by (edit distance, smaller id). By RapidFuzz: Nearfield has no strings yet."""
+    """Ids by (edit distance, smaller id). By RapidFuzz: Nearfield is judged by them."""
     data = Data(np.array(words, dtype=object), np.array(queries, dtype=object), "edit", threads=2)
     return BruteForce(data).knn(slice(None), k)
 
