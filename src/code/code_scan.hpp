@@ -1,4 +1,5 @@
-// The loop over codes: which rows may be near enough, by the sums of small tables.
+// The loops over codes: which rows may be near enough, by the sums of small tables, and how near
+// they are.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,17 @@ struct CodeScanJob {
   std::uint64_t* near;
 };
 
+struct CodeSumJob {
+  const std::uint8_t* block;  // of codes of 4 bits
+  int codebooks;
+  const float* tables;  // codebook by codebook: kPairEntries / 2
+  float* sums;          // of each row of the block, added up from the first codebook to the last
+};
+
 // The same bits from all of them.
 struct CodeScanKernels {
   void (*scan)(const CodeScanJob& job);
+  void (*sum)(const CodeSumJob& job);
 
   // out[i] = (values[i] - least) * scale, rounded down, at most kMostEntry. `least` is the smallest
   // of them; a multiple of 16 values.

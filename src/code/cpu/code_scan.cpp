@@ -11,7 +11,23 @@ namespace nearfield::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr int kEntries = kPairEntries / 2;  // of a code of 4 bits
+
+// Codebook by codebook, so that the sums of different rows do not wait for each other.
+inline void sum_one_by_one(const CodeSumJob& job) {
+  for (std::int64_t row = 0; row < kScanRows; ++row) job.sums[row] = 0;
+  for (int k = 0; k < job.codebooks; ++k) {
+    const std::uint8_t* const pairs = job.block + k / 2 * kScanRows;
+    const float* const table = job.tables + k * kEntries;
+    for (std::int64_t row = 0; row < kScanRows; ++row) {
+      job.sums[row] += table[k % 2 == 0 ? pairs[row] & 15 : pairs[row] >> 4];
+    }
+  }
+}
+
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+
+void sum_codes(const CodeSumJob& job) { sum_one_by_one(job); }
 
 void scan_codes(const CodeScanJob& job) {
   const int columns = job.pair_columns + job.byte_columns;
@@ -176,6 +192,42 @@ void scan_codes(const CodeScanJob& job) {
   for (; block < job.count; ++block) scan_some<1>(job, block);
 }
 
+// Of 16 entries, which fit a register, or two of which the code's highest bit chooses.
+template <class D>
+HWY_INLINE hn::Vec<D> among_16(D d, const float* entries, hn::Vec<hn::RebindToUnsigned<D> > codes) {
+  const hn::RebindToUnsigned<D> words;
+  if constexpr (hn::MaxLanes(d) == 16) {
+    return hn::TableLookupLanes(hn::LoadU(d, entries), hn::IndicesFromVec(d, codes));
+  } else {
+    const auto lowest = hn::IndicesFromVec(d, hn::And(codes, hn::Set(words, 7)));
+    const auto lower = hn::TableLookupLanes(hn::LoadU(d, entries), lowest);
+    const auto upper = hn::TableLookupLanes(hn::LoadU(d, entries + 8), lowest);
+    const auto is_upper = hn::TestBit(codes, hn::Set(words, 8));
+    return hn::IfThenElse(hn::RebindMask(d, is_upper), upper, lower);
+  }
+}
+
+void sum_codes(const CodeSumJob& job) {
+  const hn::CappedTag<float, kEntries> d;
+  constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  if constexpr (kLanes < kEntries / 2) {
+    sum_one_by_one(job);
+  } else {
+    const hn::RebindToUnsigned<decltype(d)> words;
+    const hn::Rebind<std::uint8_t, decltype(d)> bytes;
+    for (std::int64_t first = 0; first < kScanRows; first += kLanes) {
+      auto sum = hn::Zero(d);
+      for (int k = 0; k < job.codebooks; ++k) {
+        const std::uint8_t* const pairs = job.block + k / 2 * kScanRows + first;
+        const auto pair = hn::PromoteTo(words, hn::LoadU(bytes, pairs));
+        const auto code = k % 2 == 0 ? hn::And(pair, hn::Set(words, 15)) : hn::ShiftRight<4>(pair);
+        sum = hn::Add(sum, among_16(d, job.tables + k * kEntries, code));
+      }
+      hn::StoreU(sum, d, job.sums + first);
+    }
+  }
+}
+
 void round_entries_down(const float* values, std::int64_t count, float least, float scale,
                         std::uint8_t* out) {
   const hn::CappedTag<float, 16> d;
@@ -191,7 +243,7 @@ void round_entries_down(const float* values, std::int64_t count, float least, fl
 
 #endif
 
-constexpr CodeScanKernels kCodeScan{scan_codes, round_entries_down};
+constexpr CodeScanKernels kCodeScan{scan_codes, sum_codes, round_entries_down};
 
 }  // namespace nearfield::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

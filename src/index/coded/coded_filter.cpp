@@ -22,6 +22,10 @@ constexpr std::int64_t kMostQueries = 8;
 // Of the first block all keys are computed.
 constexpr std::int64_t kFirstRows = 512;
 
+// Of the rows of a block that are near, with codes of 4 bits: from so many on all are added up at
+// once. Of 8 bits, whose tables fit no register, that takes longer than one by one.
+constexpr int kLeastTogether = 4;
+
 constexpr std::int64_t kNearBytes = kMostRows / 8;
 
 // What a kernel reads and writes for a query.
@@ -101,9 +105,14 @@ class CodedFilter final : public Filter {
 
   void take_near(std::int64_t query, const CodedRows::Chunk& chunk, std::int64_t first,
                  std::int64_t row, std::uint64_t near, double threshold, Candidates& out) const {
+    const bool together =
+        codes_.parameters().quantizer.bits == 4 && std::popcount(near) >= kLeastTogether;
+    CodedQueries::BlockSums sums;
+    if (together) sums = queries_->sums(query, chunk, row, kernels_);
     for (; near != 0; near &= near - 1) {
       const std::int64_t at = row + std::countr_zero(near);
-      const double key = queries_->key(query, chunk, at);
+      const double key =
+          together ? queries_->key(query, chunk, at, sums) : queries_->key(query, chunk, at);
       if (!(key <= threshold)) continue;
       if (keys_ == CodedKeys::of_codes) {
         out.add(first + at, key);

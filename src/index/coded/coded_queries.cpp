@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "code/product_codes.hpp"
 #include "code/quantizer_state.hpp"
 #include "core/checked.hpp"
 #include "core/fail.hpp"
@@ -14,6 +15,16 @@ namespace nearfield {
 namespace {
 
 constexpr std::int64_t kQueriesOfATask = 16;
+
+// Where codewords may differ from 0, in whole steps of PreparedQuery: the others add nothing to a
+// product, to the bit.
+Range columns_of(int codebook, const QuantizerOptions& quantizer, std::int64_t cols) {
+  if (quantizer.kind != QuantizerKind::pq) return {0, cols};
+  constexpr std::int64_t kStep = 8;
+  const std::int64_t begin = first_column(codebook, quantizer.codebooks, cols);
+  const std::int64_t end = first_column(codebook + 1, quantizer.codebooks, cols);
+  return {begin / kStep * kStep, std::min(round_up(end, kStep), cols)};
+}
 
 void check_query_values(std::span<const double> values, std::int64_t query) {
   const auto usual = [](double value) { return std::abs(value) <= kMostOfAValue; };
@@ -68,14 +79,18 @@ void CodedQueries::make(const Piece& queries, Range range, Isa isa, const Monito
     monitor.check();
     if (!prepared.load(queries.row(query))) continue;
     check_query_values(prepared.numbers(), query);
-    products({.query = prepared.data(),
-              .rows = books.row(0),
-              .stride = books.stride_bytes(),
-              .row_bytes = row_bytes(books.dtype(), books.cols()),
-              .picks = nullptr,
-              .count = books.rows(),
-              .p = 0,
-              .keys = keys.data()});
+    for (int k = 0; k < parameters_.quantizer.codebooks; ++k) {
+      const Range columns = columns_of(k, parameters_.quantizer, books.cols());
+      const std::int64_t word = std::int64_t{k} * parameters_.codewords();
+      products({.query = prepared.data() + columns.begin * std::int64_t{sizeof(double)},
+                .rows = books.row(word) + row_bytes(books.dtype(), columns.begin),
+                .stride = books.stride_bytes(),
+                .row_bytes = row_bytes(books.dtype(), columns.size()),
+                .picks = nullptr,
+                .count = parameters_.codewords(),
+                .p = 0,
+                .keys = keys.data() + word});
+    }
     take(query, keys, prepared.numbers());
   }
 }
@@ -111,8 +126,7 @@ double CodedQueries::key(std::int64_t query, const CodedRows::Chunk& chunk,
                          std::int64_t row) const {
   const float* table = tables(query);
   const int codewords = parameters_.codewords();
-  const std::uint8_t* code =
-      chunk.blocks + row / kScanRows * parameters_.columns() * kScanRows + row % kScanRows;
+  const std::uint8_t* code = block_of(chunk, row) + row % kScanRows;
   float sum = 0;
   if (parameters_.quantizer.bits == 8) {
     for (int k = 0; k < parameters_.quantizer.codebooks; ++k, code += kScanRows) {
@@ -125,10 +139,27 @@ double CodedQueries::key(std::int64_t query, const CodedRows::Chunk& chunk,
       table += codewords;
       if (k % 2 == 1) code += kScanRows;
     }
-    if (parameters_.quantizer.codebooks % 2 == 1) code += kScanRows;
   }
+  return key_of_sum(query, chunk, row, sum);
+}
+
+CodedQueries::BlockSums CodedQueries::sums(std::int64_t query, const CodedRows::Chunk& chunk,
+                                           std::int64_t row, const CodeScanKernels& kernels) const {
+  BlockSums sums;
+  kernels.sum({.block = block_of(chunk, row),
+               .codebooks = parameters_.quantizer.codebooks,
+               .tables = tables(query),
+               .sums = sums.data()});
+  return sums;
+}
+
+double CodedQueries::key_of_sum(std::int64_t query, const CodedRows::Chunk& chunk, std::int64_t row,
+                                float sum) const {
   if (parameters_.norms == CodedNorms::exact) sum += chunk.norms[row];
-  if (parameters_.norms == CodedNorms::byte) sum += codes_.norm_floors()[*code];
+  if (parameters_.norms == CodedNorms::byte) {  // the last column
+    const std::int64_t column = (parameters_.columns() - 1) * kScanRows;
+    sum += codes_.norm_floors()[block_of(chunk, row)[column + row % kScanRows]];
+  }
   const double key = of(query).base + static_cast<double>(sum);
   return distance_ ? std::max(key, 0.0) : key;
 }

@@ -1,6 +1,7 @@
 // The tables of queries: what each codeword adds to the key of a code that has it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,6 +37,16 @@ class CodedQueries {
   // Of the row of a chunk.
   double key(std::int64_t query, const CodedRows::Chunk& chunk, std::int64_t row) const;
 
+  // The same of several rows of a block of codes of 4 bits, the one that begins with the row: first
+  // the sums of all.
+  using BlockSums = std::array<float, kScanRows>;
+  BlockSums sums(std::int64_t query, const CodedRows::Chunk& chunk, std::int64_t row,
+                 const CodeScanKernels& kernels) const;
+  double key(std::int64_t query, const CodedRows::Chunk& chunk, std::int64_t row,
+             const BlockSums& sums) const {
+    return key_of_sum(query, chunk, row, sums[static_cast<std::size_t>(row % kScanRows)]);
+  }
+
   static std::int64_t rounded_bytes(const CodedParameters& parameters) {
     return parameters.pair_columns() * kPairEntries + parameters.byte_columns() * kByteEntries;
   }
@@ -62,6 +73,12 @@ class CodedQueries {
   const float* least(std::int64_t query) const {
     return least_.data() + (query - first_) * parameters_.quantizer.codebooks;
   }
+  const std::uint8_t* block_of(const CodedRows::Chunk& chunk, std::int64_t row) const {
+    return chunk.blocks + row / kScanRows * parameters_.columns() * kScanRows;
+  }
+  // sum: of the entries of its codes.
+  double key_of_sum(std::int64_t query, const CodedRows::Chunk& chunk, std::int64_t row,
+                    float sum) const;
   void make(const Piece& queries, Range range, Isa isa, const Monitor& monitor);
   void take(std::int64_t query, std::span<const double> products, std::span<const double> values);
 

@@ -70,6 +70,34 @@ TEST(CodeScan, FindsWhatSumsUpToNoMore) {
   }
 }
 
+// A sum is what it is for a row alone: float32, from the first codebook to the last.
+TEST(CodeScan, AddsUpAllRowsOfABlock) {
+  Random random(3);
+  for (const int codebooks : {1, 2, 3, 8, 16, 17, 64}) {
+    const auto block = random_bytes((codebooks + 1) / 2 * kScanRows, 256, random);
+    std::vector<float> tables;  // no longer than they need to be
+    for (int i = 0; i < codebooks * 16; ++i) {
+      tables.push_back(static_cast<float>(1'000 * random.normal()));
+    }
+    std::vector<float> expected(kScanRows);
+    for (std::size_t row = 0; row < expected.size(); ++row) {
+      for (int k = 0; k < codebooks; ++k) {
+        const int pair = block[static_cast<std::size_t>(k / 2 * kScanRows) + row];
+        const int code = k % 2 == 0 ? pair % 16 : pair / 16;
+        expected[row] += tables[static_cast<std::size_t>(k * 16 + code)];
+      }
+    }
+    for (const Isa isa : available_isas()) {
+      std::vector<float> sums(kScanRows, 99);
+      code_scan_kernels(isa).sum({.block = block.data(),
+                                  .codebooks = codebooks,
+                                  .tables = tables.data(),
+                                  .sums = sums.data()});
+      ASSERT_EQ(sums, expected) << to_string(isa) << ", " << codebooks;
+    }
+  }
+}
+
 TEST(CodeScan, RoundsEntriesDown) {
   Random random(2);
   for (const std::int64_t count : {16, 256}) {
