@@ -46,7 +46,8 @@ Matrix some_rows(const RowSource& source, std::int64_t count, Context& context) 
   return rows;
 }
 
-Quantizer train(const TrainArguments& args, MatrixView rows, Context context) {
+// all: the rows of the file.
+Quantizer train(const TrainArguments& args, MatrixView rows, std::int64_t all, Context context) {
   context.cancel = cancel_on_interrupt();
   TrainOptions training{.checkpoint = args.checkpoint.path, .iteration = {}};
   std::optional<ProgressBar> bar;
@@ -63,7 +64,14 @@ Quantizer train(const TrainArguments& args, MatrixView rows, Context context) {
                  args.quantizer.iterations, error);
     };
   }
-  return Quantizer::train(rows, args.quantizer, context, training);
+  try {
+    return Quantizer::train(rows, args.quantizer, context, training);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_finite || rows.rows() == all) throw;
+    throw Error(error.code(), fmt::format("of the {} rows taken evenly of {} (row i of them is row "
+                                          "i * {} / {} of the file), {}",
+                                          rows.rows(), all, all, rows.rows(), error.what()));
+  }
 }
 
 void remove_checkpoint(const std::string& path) {
@@ -85,7 +93,7 @@ void run_train(const TrainArguments& args) {
                                                          args.vectors, source->rows(), *args.rows));
   }
   const Matrix rows = some_rows(*source, args.rows.value_or(source->rows()), context);
-  const Quantizer quantizer = train(args, rows, context);
+  const Quantizer quantizer = train(args, rows, source->rows(), context);
   quantizer.save(args.output.path, cancel_on_interrupt());
   // Only now: until the quantizer is there, it is all that is left of the work.
   if (args.checkpoint.given()) remove_checkpoint(args.checkpoint.path);

@@ -53,14 +53,22 @@ Context for_a_block(const Context& context, std::int64_t done, std::int64_t tota
   return own;
 }
 
-// Says where rows that have no codes are.
+// Says where rows that have no codes are, and what of a limit was left for them.
 Matrix encoded_block(const Quantizer& quantizer, MatrixView rows, std::int64_t first,
-                     const Context& context) {
+                     std::int64_t buffer_bytes, const Context& context) {
   try {
     return quantizer.encode(rows, context);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::not_finite) throw;
-    fail(error.code(), "of the {} rows from row {} on, {}", rows.rows(), first, error.what());
+    if (error.code() == ErrorCode::not_finite) {
+      fail(error.code(), "of the {} rows from row {} on, {}", rows.rows(), first, error.what());
+    }
+    if (error.code() == ErrorCode::memory_limit && buffer_bytes > 0) {
+      fail(error.code(),
+           "beside {} bytes of the limit, for a block of {} rows and what is written "
+           "of it, {}",
+           buffer_bytes, rows.rows(), error.what());
+    }
+    throw;
   }
 }
 
@@ -102,16 +110,19 @@ std::uint64_t encoding_identity(const Quantizer& quantizer, const RowSource& row
 }
 
 std::int64_t encode_blocks(const Quantizer& quantizer, const RowSource& rows, GrowingFile& file,
-                           const BytesOfCodes& bytes_of, const Context& context) {
+                           const BytesOfCodes& bytes_of, std::int64_t memory_of_bytes,
+                           const Context& context) {
   const std::int64_t resumed = std::min(file.blocks() * kBlockOfRows, rows.rows());
-  const std::int64_t buffer_bytes =
+  const std::int64_t read =
       rows.in_memory() ? 0
                        : std::min(kBlockOfRows, rows.rows()) * row_bytes(rows.dtype(), rows.cols());
+  const std::int64_t buffer_bytes = read + memory_of_bytes;
   Matrix buffer;
   for (std::int64_t first = resumed; first < rows.rows(); first += kBlockOfRows) {
     const std::int64_t count = std::min(kBlockOfRows, rows.rows() - first);
-    const Matrix codes = encoded_block(quantizer, rows_from(rows, first, count, buffer), first,
-                                       for_a_block(context, first, rows.rows(), buffer_bytes));
+    const Matrix codes =
+        encoded_block(quantizer, rows_from(rows, first, count, buffer), first, buffer_bytes,
+                      for_a_block(context, first, rows.rows(), buffer_bytes));
     file.append(bytes_of(codes));
   }
   return resumed;

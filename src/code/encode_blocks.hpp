@@ -27,9 +27,10 @@ std::uint64_t encoding_identity(const Quantizer& quantizer, const RowSource& row
 // What goes to the file of the codes of a block.
 using BytesOfCodes = std::function<std::span<const std::byte>(MatrixView codes)>;
 
-// Adds what the file does not have yet; its blocks are of kBlockOfRows. Returns how many rows it
-// had.
+// Adds what the file does not have yet; its blocks are of kBlockOfRows. bytes_of takes so much
+// memory of a block. Returns how many rows the file had.
 std::int64_t encode_blocks(const Quantizer& quantizer, const RowSource& rows, GrowingFile& file,
-                           const BytesOfCodes& bytes_of, const Context& context);
+                           const BytesOfCodes& bytes_of, std::int64_t memory_of_bytes,
+                           const Context& context);
 
 }  // namespace nearfield

@@ -21,7 +21,7 @@ std::int64_t encode_file(const Quantizer& quantizer, const RowSource& rows, cons
   const auto bytes_of = [&](MatrixView codes) {
     return std::span(codes.row(0), static_cast<std::size_t>(codes.rows() * code_bytes));
   };
-  const std::int64_t resumed = encode_blocks(quantizer, rows, file, bytes_of, context);
+  const std::int64_t resumed = encode_blocks(quantizer, rows, file, bytes_of, 0, context);
   file.commit();
   return resumed;
 }

@@ -7,6 +7,7 @@
 
 #include "code/code_work.hpp"
 #include "core/aligned_array.hpp"
+#include "core/checked.hpp"
 
 namespace nearfield {
 
@@ -18,6 +19,13 @@ class NearestCentroids {
  public:
   // As many as a codebook has codewords for `kernels`. Looks at them.
   NearestCentroids(const FloatRows& centroids, const CodeKernels& kernels);
+
+  // Beside them, with what so many threads take to find.
+  static std::int64_t bytes_for(int centroids, std::int64_t cols, int threads) {
+    const std::int64_t rounded = 2 * round_up(cols, 2);
+    return centroids * (rounded + 4) + cols * 8 +
+           threads * kProductVectors * (rounded + 4 * centroids);
+  }
 
   // Of rows [first, first + count): codes, `stride` apart, and if not null the squared distances.
   void find(const FloatRows& rows, std::int64_t first, std::int64_t count, std::uint8_t* codes,

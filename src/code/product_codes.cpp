@@ -103,7 +103,7 @@ ProductCodes train_rotated_product(const FloatRows& rows, const QuantizerOptions
       become_means(turned.columns(first, width), words, parts[static_cast<std::size_t>(k)], work);
       put_centroids(parts[static_cast<std::size_t>(k)], k, trained.codebooks);
     }
-    work.monitor.advance(rows.count * options.codebooks);
+    if (iteration > 0) work.monitor.advance(rows.count * options.codebooks);  // else k_means did
     if (iteration + 1 == options.iterations) break;  // the codebooks are of this rotation
     decode_parts(parts, trained.codebooks, rows.count, decoded.data());
     trained.rotation = best_rotation(rows, decoded.data(), trained.rotation, work);

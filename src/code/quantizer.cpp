@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "code/gpu/lsq_device.hpp"
+#include "code/nearest_centroids.hpp"
 #include "code/procrustes.hpp"
 #include "code/product_codes.hpp"
 #include "code/quantizer_state.hpp"
@@ -26,6 +27,10 @@ constexpr std::array<std::string_view, 3> kRelaxationNames = {"none", "codebooks
 
 // Rows that are floats at a time while coding, but for local search by many threads.
 constexpr std::int64_t kEncodedRows = 1 << 14;
+// Where memory is short.
+constexpr std::int64_t kLeastEncodedRows = 1 << 8;
+// Of a task.
+constexpr std::int64_t kDecodedRows = 1 << 10;
 
 template <class Names>
 std::size_t index_of(const Names& names, std::string_view name, std::string_view what) {
@@ -47,10 +52,17 @@ const CodeKernels& kernels_of(const Context& context, int codewords) {
   return code_kernels(isa_of(context), codewords);
 }
 
+std::int64_t bytes_of_a_code(const QuantizerOptions& options) {
+  return divide_up(std::int64_t{options.codebooks} * options.bits, 8);
+}
+
 // Rows as floats. Throws where a value is none, or too large.
-void read_floats(MatrixView rows, std::int64_t first, std::int64_t count, float* out) {
+void read_floats(MatrixView rows, std::int64_t first, std::int64_t count, float* out,
+                 const Monitor& monitor) {
+  constexpr std::int64_t kRowsPerCheck = 1 << 10;
   std::vector<double> decoded(static_cast<std::size_t>(rows.cols()));
   for (std::int64_t row = first; row < first + count; ++row, out += rows.cols()) {
+    if ((row - first) % kRowsPerCheck == 0) monitor.check();
     if (rows.dtype() == DType::f32) {
       std::memcpy(out, rows.row(row), static_cast<std::size_t>(rows.cols()) * sizeof(float));
     } else {
@@ -261,12 +273,25 @@ std::int64_t encoded_row_bytes(int codebooks, std::int64_t cols) {
   return 8 * cols + codebooks + 64;
 }
 
-// Rows to code at a time. Of local search each thread has the batch that is fastest, where memory
-// is left for more rows than were counted; of that half at most, since batches take the other.
+// Rows to code at a time, for which there is memory: half as many until there is.
+std::int64_t fitting_piece(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
+                           const Context& context, bool on_device) {
+  std::int64_t piece = std::min(rows, kEncodedRows);
+  if (!context.memory_limit) return piece;
+  const std::int64_t room = *context.memory_limit - rows * bytes_of_a_code(options);
+  const int threads = resolve_threads(context.threads);
+  while (piece > kLeastEncodedRows &&
+         encoding_bytes(options, piece, cols, threads, on_device) > room) {
+    piece = std::max(piece / 2, kLeastEncodedRows);
+  }
+  return piece;
+}
+
+// More rows at a time than were counted. Of local search each thread has the batch that is fastest,
+// where memory is left; of that half at most, since batches take the other.
 std::int64_t take_piece(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                        CodeWork& work) {
+                        std::int64_t counted, CodeWork& work) {
   const bool searches = options.kind == QuantizerKind::lsq && options.codebooks > 1;
-  const std::int64_t counted = std::min(rows, kEncodedRows);
   if (!searches || work.device != nullptr) return counted;
   const std::int64_t batch =
       batch_within(work.spare_bytes, options.codebooks, 1 << options.bits, cols, work.threads);
@@ -371,8 +396,13 @@ std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, 
   const int words = 1 << options.bits;
   std::int64_t bytes = piece * encoded_row_bytes(m, cols);
   if (options.kind == QuantizerKind::opq) bytes += rotate_bytes(piece, cols, threads);
-  if (options.kind == QuantizerKind::rq) bytes += std::int64_t{m} * words * cols * 4;
-  if (options.kind == QuantizerKind::lsq && m > 1) {
+  if (options.kind == QuantizerKind::rq) {
+    return bytes + residual_codes_bytes(m, words, cols, options.beam, threads);
+  }
+  if (options.kind != QuantizerKind::lsq || m == 1) {
+    bytes += NearestCentroids::bytes_for(
+        words, options.kind == QuantizerKind::lsq ? cols : divide_up(cols, m), threads);
+  } else {
     bytes += on_device ? LsqDevice::loading_bytes(m, words, cols)
                        : IcmTables::bytes_for(m, words, cols) +
                              local_search_bytes(m, words, cols, threads);
@@ -405,7 +435,7 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
     std::optional<LsqDevice> device;
     if (there) work.device = &device.emplace(context);
     std::vector<float> values(static_cast<std::size_t>(rows.rows() * rows.cols()));
-    read_floats(rows, 0, rows.rows(), values.data());
+    read_floats(rows, 0, rows.rows(), values.data(), monitor);
     const FloatRows read{values.data(), rows.rows(), rows.cols(), rows.cols()};
     check_squares(read, options.kind);
     auto state = std::make_shared<State>();
@@ -459,9 +489,7 @@ std::int64_t Quantizer::cols() const { return state_->coding.cols; }
 std::uint64_t Quantizer::seed() const { return state_->seed; }
 std::span<const double> Quantizer::errors() const { return state_->errors; }
 
-std::int64_t Quantizer::code_bytes() const {
-  return divide_up(std::int64_t{state_->options.codebooks} * state_->options.bits, 8);
-}
+std::int64_t Quantizer::code_bytes() const { return bytes_of_a_code(state_->options); }
 
 MatrixView Quantizer::codebooks() const {
   const Codebooks& books = state_->codebooks();
@@ -472,8 +500,9 @@ Matrix Quantizer::encode(MatrixView rows, const Context& context) const {
   const bool there = searches_on_device(state_->options, context, "encoding");
   check_numbers(rows, cols());
   const int threads = resolve_threads(context.threads);
-  const std::int64_t needed = rows.rows() * code_bytes() +
-                              encoding_bytes(state_->options, rows.rows(), cols(), threads, there);
+  const std::int64_t counted = fitting_piece(state_->options, rows.rows(), cols(), context, there);
+  const std::int64_t needed =
+      rows.rows() * code_bytes() + encoding_bytes(state_->options, counted, cols(), threads, there);
   const std::string what = fmt::format("encoding {} rows of {} columns", rows.rows(), cols());
   check_memory(context, needed, what);
   return with_memory_errors(fmt::format("the {} bytes of {}", needed, what), [&] {
@@ -484,16 +513,16 @@ Matrix Quantizer::encode(MatrixView rows, const Context& context) const {
     std::optional<LsqDevice> device;
     if (there) {
       work.device = &device.emplace(context);
-      device->load(state_->coding, std::min(rows.rows(), kEncodedRows), monitor);
+      device->load(state_->coding, counted, monitor);
     }
     Matrix packed(DType::u8, rows.rows(), code_bytes());
-    const std::int64_t piece = take_piece(state_->options, rows.rows(), cols(), work);
+    const std::int64_t piece = take_piece(state_->options, rows.rows(), cols(), counted, work);
     const int m = state_->options.codebooks;
     std::vector<float> values(static_cast<std::size_t>(piece * cols()));
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(piece * m));
     for (std::int64_t first = 0; first < rows.rows(); first += piece) {
       const std::int64_t count = std::min(piece, rows.rows() - first);
-      read_floats(rows, first, count, values.data());
+      read_floats(rows, first, count, values.data(), monitor);
       find_codes(*state_, {values.data(), count, cols(), cols()}, codes.data(), work);
       for (std::int64_t row = 0; row < count; ++row) {
         pack_codes(codes.data() + row * m, state_->options, packed.row(first + row));
@@ -514,10 +543,10 @@ Matrix Quantizer::decode(MatrixView codes, const Context& context) const {
     const DefaultFloats floats;
     Monitor monitor(context, codes.rows());
     Matrix rows(DType::f32, codes.rows(), cols());
-    run_tasks(divide_up(codes.rows(), kEncodedRows), resolve_threads(context.threads),
+    run_tasks(divide_up(codes.rows(), kDecodedRows), resolve_threads(context.threads),
               [&](std::int64_t task, int) {
-                const std::int64_t first = task * kEncodedRows;
-                const std::int64_t end = std::min(first + kEncodedRows, codes.rows());
+                const std::int64_t first = task * kDecodedRows;
+                const std::int64_t end = std::min(first + kDecodedRows, codes.rows());
                 std::array<std::uint8_t, kMostCodebooks> unpacked;
                 for (std::int64_t row = first; row < end; ++row) {
                   unpack_codes(codes.row(row), state_->options, unpacked.data());
@@ -547,10 +576,10 @@ std::vector<double> Quantizer::squared_errors(MatrixView rows, MatrixView codes,
     const DefaultFloats floats;
     Monitor monitor(context, rows.rows());
     std::vector<double> errors(static_cast<std::size_t>(rows.rows()));
-    run_tasks(divide_up(rows.rows(), kEncodedRows), resolve_threads(context.threads),
+    run_tasks(divide_up(rows.rows(), kDecodedRows), resolve_threads(context.threads),
               [&](std::int64_t task, int) {
-                const std::int64_t first = task * kEncodedRows;
-                const std::int64_t end = std::min(first + kEncodedRows, rows.rows());
+                const std::int64_t first = task * kDecodedRows;
+                const std::int64_t end = std::min(first + kDecodedRows, rows.rows());
                 std::array<std::uint8_t, kMostCodebooks> unpacked;
                 std::vector<double> values(static_cast<std::size_t>(cols()));
                 std::vector<float> decoded(static_cast<std::size_t>(cols()));

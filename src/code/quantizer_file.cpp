@@ -131,13 +131,13 @@ class QuantizerFile {
     books.cols = cols();
     books.values =
         values<float>(kCodebooksTensor, TensorType::f32, {options.codebooks, words, books.cols});
-    check_values(kCodebooksTensor, books.values, 10 * kMostOfAValue);
+    check_values(kCodebooksTensor, books.values, kMostOfACodeword);
     return books;
   }
 
   std::vector<float> rotation(std::int64_t cols) const {
     auto rotation = values<float>(kRotationTensor, TensorType::f32, {cols, cols});
-    check_values(kRotationTensor, rotation, 1.001F);
+    check_values(kRotationTensor, rotation, kMostOfARotation);
     return rotation;
   }
 

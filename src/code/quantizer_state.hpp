@@ -20,6 +20,10 @@ namespace nearfield {
 // them, and of codewords that are ten times as large.
 inline constexpr float kMostOfAValue = 1e15F;
 
+// Of a file: a codeword may be ten times as large, and a rotation has no value above 1.
+inline constexpr float kMostOfACodeword = 10 * kMostOfAValue;
+inline constexpr float kMostOfARotation = 1.001F;
+
 // Of rows whose largest value is smaller, and not 0, rq and lsq are not trained: float32 has no
 // squares of what their codes would leave.
 inline constexpr float kLeastOfTheLargest = 1e-15F;
@@ -55,6 +59,7 @@ struct Quantizer::State {
 Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state);
 
 // What training and encoding take at most, beside the rows and codes that are given and returned.
+// Rows are encoded some at a time: 16,384, or fewer where they would not fit into a limit.
 std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
                             int threads, bool on_device = false);
 std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,

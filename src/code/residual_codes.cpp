@@ -66,7 +66,16 @@ struct Extension {
 // One vector's beam.
 class Beam {
  public:
-  Beam(const BeamTables& tables, int width) : tables_(tables), width_(width) {}
+  Beam(const BeamTables& tables, int width) : tables_(tables), width_(width) {
+    extensions_.reserve(static_cast<std::size_t>(width * tables.codebooks().codewords));
+  }
+
+  static std::int64_t bytes_for(int width, int codewords, std::int64_t cols) {
+    const std::int64_t of_an_extension = sizeof(Extension);
+    const std::int64_t of_a_sum = sizeof(Codes) + sizeof(float) * static_cast<std::size_t>(cols);
+    // Sums are there twice while they are extended.
+    return width * (codewords * of_an_extension + 2 * of_a_sum) + 4 * codewords;
+  }
 
   void encode(const float* vector, std::uint8_t* codes) {
     const Codebooks& books = tables_.codebooks();
@@ -156,6 +165,12 @@ void find_residual_codes(const FloatRows& rows, const Codebooks& codebooks, int 
     }
     work.monitor.advance(end - task * kBeamRows);
   });
+}
+
+std::int64_t residual_codes_bytes(int codebooks, int codewords, std::int64_t cols, int beam,
+                                  int threads) {
+  const std::int64_t tables = std::int64_t{codebooks} * codewords * cols * 4;
+  return tables + threads * Beam::bytes_for(beam, codewords, cols);
 }
 
 }  // namespace nearfield

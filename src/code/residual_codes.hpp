@@ -25,4 +25,8 @@ ResidualCodes train_residual(const FloatRows& rows, const QuantizerOptions& opti
 void find_residual_codes(const FloatRows& rows, const Codebooks& codebooks, int beam,
                          std::uint8_t* codes, const CodeWork& work);
 
+// What that takes beside its arguments.
+std::int64_t residual_codes_bytes(int codebooks, int codewords, std::int64_t cols, int beam,
+                                  int threads);
+
 }  // namespace nearfield

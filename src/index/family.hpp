@@ -42,8 +42,9 @@ class Family {
  public:
   virtual ~Family() = default;
 
-  // Throws invalid_argument for rows that it cannot take, before any of them is added.
-  virtual void check_rows(MatrixView /*rows*/) const {}
+  // Throws invalid_argument for rows that it cannot take, before any of them is added, and what the
+  // monitor throws.
+  virtual void check_rows(MatrixView /*rows*/, const Monitor& /*monitor*/) const {}
 
   // What it keeps of a part, beside its rows; null if nothing. `before` is what it has kept of the
   // first of them. Throws what its monitor throws.
@@ -56,6 +57,14 @@ class Family {
                                      int /*threads*/) const {
     return 0;
   }
+
+  // The same of the live rows of parts, which come behind each other: what they have already may
+  // be moved there.
+  virtual std::int64_t bytes_to_gather(std::span<const PartView> parts, int threads) const {
+    return bytes_to_keep(live_rows(parts), nullptr, threads);
+  }
+  // What parts share beside what is kept of each.
+  virtual std::int64_t shared_bytes() const { return 0; }
 
   // Whether a part of so many rows keeps its vectors beside that.
   virtual bool keeps_vectors(std::int64_t /*rows*/) const { return true; }
@@ -71,13 +80,16 @@ class Family {
     return keep(rows, nullptr, context);
   }
 
-  // The same of all rows of a file: as it is written, and as it is opened. Null if nothing.
+  // The same of all rows of a file: as it is written, and as it is opened. Null if nothing. The
+  // context has no memory limit, and reports nothing.
   virtual std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> /*parts*/,
-                                                 int /*threads*/,
+                                                 const Context& /*context*/,
                                                  const Monitor& /*monitor*/) const {
     return nullptr;
   }
-  virtual std::int64_t bytes_to_write(std::int64_t /*rows*/, int /*threads*/) const { return 0; }
+  virtual std::int64_t bytes_to_write(std::span<const PartView> /*parts*/, int /*threads*/) const {
+    return 0;
+  }
   virtual SharedFamilyData open(const TensorFile& /*file*/, std::int64_t /*rows*/) const {
     return nullptr;
   }

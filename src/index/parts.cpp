@@ -75,7 +75,7 @@ std::int64_t Parts::bytes() const {
     if (held.packed != nullptr) bytes += bytes_of(held.packed->rows.tensors());
     if (held.family != nullptr) bytes += held.family->bytes();
   }
-  return bytes;
+  return bytes + family_->shared_bytes();
 }
 
 std::int64_t Parts::mapped_bytes() const {
@@ -190,7 +190,7 @@ void Parts::check_gathering(const Context& context, bool vectors) const {
   const int threads = resolve_threads(context.threads);
   const std::int64_t needed = kCallBytes + Part::bytes_for(spec_, live_, vectors) +
                               key_bytes(parts_) + pack_bytes(spec_, live_, threads) +
-                              family_->bytes_to_keep(live_, nullptr, threads);
+                              family_->bytes_to_gather(views_of(parts_), threads);
   if (needed > *context.memory_limit) {
     fail(ErrorCode::memory_limit,
          "compacting {} vectors takes {} bytes but the memory limit is {}: raise it, or save the "
@@ -276,8 +276,8 @@ Appended Parts::append(const NewRows& rows, const Context& context) const {
     fail(ErrorCode::invalid_argument, "at most {} vectors are added at a time, got {}",
          kMostPartRows, rows.count());
   }
-  family_->check_rows(rows.vectors);
   const Monitor monitor(context, rows.count());
+  family_->check_rows(rows.vectors, monitor);
   Growth growth = growth_within(rows, context, false);
   SharedFamilyData alone;
   if (!growth.vectors) {

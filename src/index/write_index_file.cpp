@@ -152,7 +152,7 @@ void check_writing(const IndexSpec& spec, const Family& family, std::span<const 
   }
   const int threads = resolve_threads(context.threads);
   const std::int64_t needed =
-      bytes_to_write(spec, parts, rows, threads) + family.bytes_to_write(rows, threads);
+      bytes_to_write(spec, parts, rows, threads) + family.bytes_to_write(parts, threads);
   if (context.memory_limit && needed > *context.memory_limit) {
     fail(ErrorCode::memory_limit,
          "saving {} vectors takes {} bytes beside them but the memory limit is {}: raise it", rows,
@@ -192,7 +192,9 @@ void write_index_file(OutputFile& out, const IndexHead& head, const Family& fami
   const IndexSpec& spec = head.spec;
   std::vector<TensorToWrite> tensors;
   const bool packed_alone = keeps_tiles_alone(spec);
-  const auto of_family = family.tensors(parts, resolve_threads(context.threads), preparing);
+  const Context making{
+      .threads = context.threads, .deadline = context.deadline, .cancel = context.cancel};
+  const auto of_family = family.tensors(parts, making, preparing);
   const bool coded_alone = of_family != nullptr && !family.keeps_vectors(rows);
   if (!packed_alone && !coded_alone) {
     tensors.push_back(

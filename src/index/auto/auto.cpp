@@ -37,12 +37,12 @@ class ExactAuto final : public Family {
                              int threads) const override {
     return fitting_->bytes_to_keep(rows, before, threads);
   }
-  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, const Context& context,
                                          const Monitor& monitor) const override {
-    return fitting_->tensors(parts, threads, monitor);
+    return fitting_->tensors(parts, context, monitor);
   }
-  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
-    return fitting_->bytes_to_write(rows, threads);
+  std::int64_t bytes_to_write(std::span<const PartView> parts, int threads) const override {
+    return fitting_->bytes_to_write(parts, threads);
   }
   SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
     return fitting_->open(file, rows);

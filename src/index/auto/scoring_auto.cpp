@@ -148,13 +148,14 @@ class ScoringAuto final : public Family {
     return exact_->bytes_to_keep(rows, tables != nullptr ? tables->exact() : nullptr, threads) +
            scored_->bytes_to_keep(rows, tables != nullptr ? tables->scored() : nullptr, threads);
   }
-  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, const Context& context,
                                          const Monitor& monitor) const override {
-    return std::make_unique<AutoToWrite>(exact_->tensors(parts, threads, monitor),
-                                         scored_->tensors(parts, threads, monitor));
+    return std::make_unique<AutoToWrite>(exact_->tensors(parts, context, monitor),
+                                         scored_->tensors(parts, context, monitor));
   }
-  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
-    return std::max(exact_->bytes_to_write(rows, threads), scored_->bytes_to_write(rows, threads));
+  std::int64_t bytes_to_write(std::span<const PartView> parts, int threads) const override {
+    return std::max(exact_->bytes_to_write(parts, threads),
+                    scored_->bytes_to_write(parts, threads));
   }
   SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
     return together(exact_->open(file, rows), scored_->open(file, rows), nullptr);

@@ -29,7 +29,9 @@ class Coded final : public Family {
       : spec_(spec), parameters_(parse_coded(spec)), flat_(make_flat(flat_spec(spec))) {}
 
   // Also before there are codebooks: the rows that come then would be refused for it.
-  void check_rows(MatrixView rows) const override { check_coded_values(rows); }
+  void check_rows(MatrixView rows, const Monitor& monitor) const override {
+    check_coded_values(rows, monitor);
+  }
 
   SharedFamilyData keep(MatrixView rows, const SharedFamilyData& before,
                         const Context& context) const override {
@@ -63,22 +65,30 @@ class Coded final : public Family {
     return (trains ? bytes_to_train(threads) : 0) + bytes_to_encode(rows - coded_rows, threads) +
            CodedRows::bytes_to_grow(coded_rows, rows, parameters_);
   }
-  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+  std::int64_t bytes_to_gather(std::span<const PartView> parts, int threads) const override {
+    const std::int64_t rows = live_rows(parts);
+    if (!codes(rows)) return 0;
+    return bytes_to_code(parts, threads) + CodedRows::bytes_to_grow(0, rows, parameters_);
+  }
+  std::int64_t shared_bytes() const override {
+    const SharedCodedTrained trained = this->trained();
+    return trained != nullptr ? trained->bytes() : 0;
+  }
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, const Context& context,
                                          const Monitor& monitor) const override {
     if (parts.empty()) return nullptr;
     SharedCodedTrained trained = this->trained();
-    if (trained == nullptr) {
+    if (trained == nullptr && codes(live_rows(parts))) {
       const PartView& largest = *std::ranges::max_element(parts, {}, &PartView::count);
-      trained = trained_on({}, largest.rows(), {.threads = threads});
+      trained = trained_on({}, largest.rows(), context);
     }
     if (trained == nullptr) return nullptr;
-    return coded_tensors(parts, trained, parameters_, threads, monitor);
+    return coded_tensors(parts, trained, parameters_, context, monitor);
   }
-  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
-    const bool trains = trained() == nullptr;
-    if (trains && rows < parameters_.train) return 0;
-    return (trains ? bytes_to_train(threads) : 0) + bytes_to_encode(rows, threads) +
-           CodeBlocks::bytes_for(parameters_, rows);
+  std::int64_t bytes_to_write(std::span<const PartView> parts, int threads) const override {
+    const std::int64_t rows = live_rows(parts);
+    if (!codes(rows)) return 0;
+    return bytes_to_code(parts, threads) + CodeBlocks::bytes_for(parameters_, rows);
   }
   SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
     const auto codes = open_coded(file, spec_, parameters_, rows);
@@ -128,6 +138,8 @@ class Coded final : public Family {
     const std::lock_guard lock(training_);
     return trained_;
   }
+  // Whether so many rows have codes.
+  bool codes(std::int64_t rows) const { return trained() != nullptr || rows >= parameters_.train; }
   // Once for an index, on the first rows that are enough: live ones of parts, and those behind
   // them. Null before.
   SharedCodedTrained trained_on(std::span<const PartView> parts, MatrixView behind,
@@ -169,6 +181,13 @@ class Coded final : public Family {
     return encoding_bytes(parameters_.quantizer, rows, spec_.cols, threads) +
            chunk * (row_bytes(spec_.dtype, spec_.cols) + 4 * spec_.cols + 2 * 8 +
                     parameters_.columns());
+  }
+
+  // Of the rows of parts that have none; of the others codes are moved.
+  std::int64_t bytes_to_code(std::span<const PartView> parts, int threads) const {
+    const std::int64_t uncoded = uncoded_rows(parts);
+    return (trained() == nullptr ? bytes_to_train(threads) : 0) +
+           (uncoded > 0 ? bytes_to_encode(uncoded, threads) : 0);
   }
 
   static std::shared_ptr<const CodedRows> codes_of(const AskedPart& part) {

@@ -16,10 +16,6 @@ namespace {
 
 using namespace coded_format;
 
-// A codeword may be ten times as large as what is coded; a rotation has no value above 1.
-constexpr float kMostOfACodeword = 10 * kMostOfAValue;
-constexpr float kMostOfARotation = 1.001F;
-
 // Of a file, which may hold anything.
 class CodedOpening {
  public:
@@ -105,7 +101,7 @@ class CodedOpening {
 class CodedToWrite final : public FamilyTensors {
  public:
   CodedToWrite(std::span<const PartView> parts, SharedCodedTrained trained,
-               const CodedParameters& parameters, int threads, const Monitor& monitor)
+               const CodedParameters& parameters, const Context& context, const Monitor& monitor)
       : trained_(std::move(trained)),
         parameters_(parameters),
         rows_(live_rows(parts)),
@@ -118,7 +114,7 @@ class CodedToWrite final : public FamilyTensors {
         },
         [&](MatrixView rows, std::int64_t at) {
           monitor.check();
-          blocks_.encode(rows, at, *trained_, {.threads = threads});
+          blocks_.encode(rows, at, *trained_, context);
         });
     if (parameters.norms == CodedNorms::exact) {
       levels_.front() = std::min(levels_.front(), blocks_.least_norm());
@@ -157,11 +153,11 @@ std::shared_ptr<const CodedRows> open_coded(const TensorFile& file, const IndexS
 void verify_coded(const CodedRows& codes, MatrixView rows, const std::string& path,
                   const Context& context) {
   const CodedParameters& parameters = codes.parameters();
-  const auto differ = [&](std::int64_t first) {
+  const auto differ = [&](std::int64_t first, std::int64_t count) {
     fail(ErrorCode::corrupt_file,
          "{}: of the {} rows from row {} on, codes or norms are not what the codebooks make of "
          "them: build it again",
-         path, CodedRows::kChunkRows, first);
+         path, count, first);
   };
   Context encoding = context;
   encoding.memory_limit.reset();
@@ -175,12 +171,12 @@ void verify_coded(const CodedRows& codes, MatrixView rows, const std::string& pa
           const std::uint8_t* const blocks = chunk.blocks + range.begin * parameters.columns();
           if (std::memcmp(blocks, made.blocks(), static_cast<std::size_t>(made.block_bytes())) !=
               0) {
-            differ(first);
+            differ(first, count);
           }
           if (parameters.norms != CodedNorms::exact) return;
           if (std::memcmp(chunk.norms + range.begin, made.norms(),
                           static_cast<std::size_t>(count) * sizeof(float)) != 0) {
-            differ(first);
+            differ(first, count);
           }
         });
   }
@@ -203,9 +199,9 @@ TensorToWrite levels_tensor(std::span<const float> norm_levels) {
 
 std::unique_ptr<FamilyTensors> coded_tensors(std::span<const PartView> parts,
                                              const SharedCodedTrained& trained,
-                                             const CodedParameters& parameters, int threads,
-                                             const Monitor& monitor) {
-  return std::make_unique<CodedToWrite>(parts, trained, parameters, threads, monitor);
+                                             const CodedParameters& parameters,
+                                             const Context& context, const Monitor& monitor) {
+  return std::make_unique<CodedToWrite>(parts, trained, parameters, context, monitor);
 }
 
 }  // namespace nearfield

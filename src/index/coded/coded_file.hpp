@@ -37,8 +37,8 @@ void verify_coded(const CodedRows& codes, MatrixView rows, const std::string& pa
 // Codes that are there are copied, others made. Parts must outlive it.
 std::unique_ptr<FamilyTensors> coded_tensors(std::span<const PartView> parts,
                                              const SharedCodedTrained& trained,
-                                             const CodedParameters& parameters, int threads,
-                                             const Monitor& monitor);
+                                             const CodedParameters& parameters,
+                                             const Context& context, const Monitor& monitor);
 
 // What they look at must outlive the tensors.
 void add_codebook_tensors(const Quantizer& quantizer, std::vector<TensorToWrite>& tensors);

@@ -6,6 +6,7 @@
 #include "code/product_codes.hpp"
 #include "code/quantizer_state.hpp"
 #include "core/checked.hpp"
+#include "core/decode.hpp"
 #include "core/fail.hpp"
 #include "core/float_environment.hpp"
 #include "core/tasks.hpp"
@@ -36,6 +37,16 @@ void check_query_values(std::span<const double> values, std::int64_t query) {
 }
 
 }  // namespace
+
+void check_coded_queries(MatrixView queries) {
+  if (!has_not_finite(queries.dtype())) return;  // nor anything as large
+  std::vector<double> values(static_cast<std::size_t>(queries.cols()));
+  for (std::int64_t query = 0; query < queries.rows(); ++query) {
+    if (!row_is_finite(queries.dtype(), queries.row(query), queries.cols())) continue;
+    decode_row(queries.dtype(), queries.row(query), queries.cols(), values.data());
+    check_query_values(values, query);
+  }
+}
 
 CodedQueries::CodedQueries(const Piece& queries, const CodedRows& codes, MetricSpec metric, Isa isa,
                            int threads, const Monitor& monitor)

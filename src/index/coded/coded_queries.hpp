@@ -17,6 +17,10 @@
 
 namespace nearfield {
 
+// Throws invalid_argument if a query whose values are finite has one that is too large, which it
+// would where its tables are made.
+void check_coded_queries(MatrixView queries);
+
 // The key of a code is a sum in float32, codebook by codebook and then its norm, and what the query
 // adds in float64: the same bits on every ISA. Never below 0 under a distance.
 class CodedQueries {

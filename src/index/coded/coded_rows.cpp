@@ -123,10 +123,13 @@ double longest_norm(const Quantizer& quantizer) {
   return std::min(length * length, kMostOfANorm);
 }
 
-void check_coded_values(MatrixView rows) {
+void check_coded_values(MatrixView rows, const Monitor& monitor) {
+  constexpr std::int64_t kRowsPerCheck = 1 << 10;
+  if (!has_not_finite(rows.dtype())) return;  // nor anything as large
   std::vector<double> values(static_cast<std::size_t>(rows.cols()));
   const auto too_large = [](double value) { return std::abs(value) > kMostOfAValue; };
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    if (row % kRowsPerCheck == 0) monitor.check();
     if (!row_is_finite(rows.dtype(), rows.row(row), rows.cols())) continue;  // never found
     decode_row(rows.dtype(), rows.row(row), rows.cols(), values.data());
     if (const auto found = std::ranges::find_if(values, too_large); found != values.end()) {
@@ -264,7 +267,7 @@ CodedRows::CodedRows(SharedCodedTrained trained, const CodedParameters& paramete
 }
 
 std::int64_t CodedRows::bytes() const {
-  return std::ssize(chunks_) * CodeBlocks::bytes_for(parameters_, chunk_rows_) + trained_->bytes();
+  return std::ssize(chunks_) * CodeBlocks::bytes_for(parameters_, chunk_rows_);
 }
 
 std::shared_ptr<const CodedRows> CodedRows::grown(const std::shared_ptr<const CodedRows>& before,

@@ -16,6 +16,7 @@
 
 #include "code/code_scan.hpp"
 #include "core/aligned_array.hpp"
+#include "core/monitor.hpp"
 #include "filter/filter.hpp"
 #include "index/coded/coded_parameters.hpp"
 #include "index/family_data.hpp"
@@ -38,7 +39,7 @@ struct CodedTrained {
 using SharedCodedTrained = std::shared_ptr<const CodedTrained>;
 
 // Throws invalid_argument if a row whose values are finite has one that is too large for a code.
-void check_coded_values(MatrixView rows);
+void check_coded_values(MatrixView rows, const Monitor& monitor);
 
 // On as many rows as the parameters say, evenly taken of the live rows of parts, which have
 // vectors, and those behind them; null if too few of these are finite.
@@ -150,6 +151,21 @@ class CodedRows final : public FamilyData {
   std::vector<float> norm_floors_;
 };
 
+// Of a run of rows, where those end that have codes.
+inline std::int64_t end_of_coded(const PartView& view, Range run) {
+  const auto* const codes = static_cast<const CodedRows*>(view.family.get());
+  return codes != nullptr ? std::clamp(codes->rows(), run.begin, run.end) : run.begin;
+}
+
+// Live rows without codes.
+inline std::int64_t uncoded_rows(std::span<const PartView> parts) {
+  std::int64_t rows = 0;
+  for_each_run(parts, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
+    rows += end - end_of_coded(view, {begin, end});
+  });
+  return rows;
+}
+
 // Of the live rows of parts, in their order, calls copy(chunk, range in it, at) for those that have
 // codes and encode(rows, at) for a chunk at most of those that have none; the first goes to place
 // 0.
@@ -158,7 +174,7 @@ void for_each_code(std::span<const PartView> parts, const Copy& copy, const Enco
   std::int64_t at = 0;
   for_each_run(parts, [&](const PartView& view, std::int64_t begin, std::int64_t end) {
     const auto* const codes = static_cast<const CodedRows*>(view.family.get());
-    const std::int64_t coded = codes != nullptr ? std::clamp(codes->rows(), begin, end) : begin;
+    const std::int64_t coded = end_of_coded(view, {begin, end});
     if (codes != nullptr) {
       codes->for_each_chunk(begin, coded,
                             [&](const CodedRows::Chunk& chunk, std::int64_t first, Range range) {

@@ -21,7 +21,6 @@
 #include "index/id_table.hpp"
 #include "index/index_file.hpp"
 #include "index/index_format.hpp"
-#include "index/stages.hpp"
 
 namespace nearfield {
 namespace {
@@ -79,9 +78,9 @@ class CodeRecords {
   }
 
   // With what codes stand for, of which norms are taken.
-  std::int64_t bytes_of_a_block() const {
+  std::int64_t bytes_of(std::int64_t rows) const {
     constexpr std::int64_t kOfANorm = sizeof(double) + sizeof(float);
-    return kBlockOfRows *
+    return rows *
            (bytes_of_a_row() + (with_norms_ ? kNormBytes * quantizer_.cols() + kOfANorm : 0));
   }
 
@@ -247,7 +246,7 @@ std::int64_t encode_index(const Quantizer& quantizer, const RowSource& rows,
   GrowingFile file(path, "", kBlockOfRows * bytes, encoding_identity(quantizer, rows, 0, bytes));
   const std::int64_t resumed = encode_blocks(
       quantizer, rows, file, [&](MatrixView codes) { return records.of(codes); },
-      with_less_memory(context, records.bytes_of_a_block()));
+      records.bytes_of(std::min(kBlockOfRows, rows.rows())), context);
   const std::string what =
       fmt::format("the pieces in which {} codes are written: free some", rows.rows());
   with_memory_errors(

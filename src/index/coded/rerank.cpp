@@ -11,6 +11,7 @@
 #include "core/fail.hpp"
 #include "core/monitor.hpp"
 #include "index/coded/chosen_rows.hpp"
+#include "index/coded/coded_queries.hpp"
 #include "index/stages.hpp"
 #include "search/neighbor_results.hpp"
 
@@ -189,6 +190,7 @@ Neighbors search_reranked(const Family& flat, MetricSpec metric, MatrixView quer
   if (queries.rows() <= reranked_at_once(bytes_of_a_query, context)) {
     return Reranking(flat, queries, pieces, chosen, context).run(k, context);
   }
+  check_coded_queries(queries);  // a batch numbers its own from 0 on
   const std::int64_t pairs_of_a_query = Reranking::pairs_of_a_query(pieces);
   Stages stages(context, queries.rows() * pairs_of_a_query);
   const Context own =

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "core/tasks.hpp"
 #include "device/device_name.hpp"
 #include "index/ewh/ewh_file.hpp"
 #include "index/ewh/ewh_search.hpp"
@@ -31,12 +32,12 @@ class Ewh final : public Family {
     return ewh_bytes(rows, spec_.cols, static_cast<const EwhTables*>(before.get()), parameters_,
                      threads);
   }
-  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, const Context& context,
                                          const Monitor& monitor) const override {
-    return ewh_tensors(parts, parameters_, threads, monitor);
+    return ewh_tensors(parts, parameters_, resolve_threads(context.threads), monitor);
   }
-  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
-    return bytes_to_write_ewh(rows, spec_.cols, parameters_, threads);
+  std::int64_t bytes_to_write(std::span<const PartView> parts, int threads) const override {
+    return bytes_to_write_ewh(live_rows(parts), spec_.cols, parameters_, threads);
   }
   SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
     return open_ewh_tables(file, spec_, rows);

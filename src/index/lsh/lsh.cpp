@@ -43,12 +43,12 @@ class Lsh final : public Family {
     return lsh_bytes(rows, spec_.cols, static_cast<const LshTables*>(before.get()), parameters_,
                      threads);
   }
-  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, const Context& context,
                                          const Monitor& monitor) const override {
-    return lsh_tensors(parts, spec_.metric, parameters_, threads, monitor);
+    return lsh_tensors(parts, spec_.metric, parameters_, resolve_threads(context.threads), monitor);
   }
-  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
-    return bytes_to_write_lsh(rows, spec_.cols, parameters_, threads);
+  std::int64_t bytes_to_write(std::span<const PartView> parts, int threads) const override {
+    return bytes_to_write_lsh(live_rows(parts), spec_.cols, parameters_, threads);
   }
   SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
     return open_lsh_tables(file, spec_, parameters_, rows);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "core/tasks.hpp"
 #include "device/device_name.hpp"
 #include "index/family.hpp"
 #include "index/mih/mih_file.hpp"
@@ -31,12 +32,12 @@ class Mih final : public Family {
     return mih_bytes(spec_, rows, static_cast<const MihTables*>(before.get()), parameters_,
                      threads);
   }
-  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, int threads,
+  std::unique_ptr<FamilyTensors> tensors(std::span<const PartView> parts, const Context& context,
                                          const Monitor& monitor) const override {
-    return mih_tensors(parts, parameters_, threads, monitor);
+    return mih_tensors(parts, parameters_, resolve_threads(context.threads), monitor);
   }
-  std::int64_t bytes_to_write(std::int64_t rows, int threads) const override {
-    return bytes_to_write_mih(rows, threads);
+  std::int64_t bytes_to_write(std::span<const PartView> parts, int threads) const override {
+    return bytes_to_write_mih(live_rows(parts), threads);
   }
   SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
     return open_mih_tables(file, spec_, rows);

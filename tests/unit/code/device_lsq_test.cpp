@@ -66,7 +66,7 @@ class DeviceLsqTest : public testing::Test {
 // one sweep; then all of it. 4 bits and 8, odd columns, more than a block, the last one alone.
 TEST_F(DeviceLsqTest, EveryStepHasTheBitsOfTheCpu) {
   for (const int words : {16, 256}) {
-    for (const int m : {2, 5, 8}) {
+    for (const int m : {2, 5, 8, 9}) {
       const std::int64_t cols = 3 + 16 * m;
       const Codebooks books = test::random_codebooks(m, words, cols);
       const auto rows = test::rows_to_code(261, cols);

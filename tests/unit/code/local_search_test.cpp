@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include <nearfield/quantize.hpp>
 
@@ -149,9 +150,10 @@ TEST(IcmTables, SumsAreDistancesLessAConstantInQuanta) {
   }
 }
 
+// Of more than 8 codebooks of 256 tables lie by halves.
 TEST(LocalSearch, FindsWhatTheReferenceFindsButForRounding) {
-  for (const int words : {16, 256}) {
-    const Codebooks books = test::random_codebooks(6, words, 24);
+  for (const auto& [m, words] : {std::pair{6, 16}, {6, 256}, {12, 256}}) {
+    const Codebooks books = test::random_codebooks(m, words, 24);
     const auto rows = test::rows_to_code(100, 24);
     LocalSearch search{.rounds = 4, .sweeps = 3, .perturbed = 2, .random_order = false, .seed = 9};
     for (const bool random_order : {false, true}) {
@@ -161,12 +163,12 @@ TEST(LocalSearch, FindsWhatTheReferenceFindsButForRounding) {
       double reference = 0;
       int different = 0;
       for (std::int64_t v = 0; v < 100; ++v) {
-        std::array<std::uint8_t, 6> codes{};
+        std::array<std::uint8_t, 12> codes{};
         const float* const x = rows.data() + v * 24;
         test::reference_search(books, search, x, codes.data());
-        different += !std::equal(codes.begin(), codes.end(), found.codes.begin() + v * 6);
+        different += !std::equal(codes.begin(), codes.begin() + m, found.codes.begin() + v * m);
         reference += test::reference_cost(books, x, codes.data());
-        const double cost = test::reference_cost(books, x, found.codes.data() + v * 6);
+        const double cost = test::reference_cost(books, x, found.codes.data() + v * m);
         ours += cost;
         EXPECT_NEAR(found.costs[static_cast<std::size_t>(v)], cost, 1e-4 * cost);
       }
@@ -310,8 +312,8 @@ TEST(LocalSearch, TheObjectiveNeverGrowsInASweep) {
 }
 
 TEST(LocalSearch, CodesAreTheSameAloneInABatchOnAnyIsaAndThreads) {
-  for (const int words : {16, 256}) {
-    const Codebooks books = test::random_codebooks(5, words, 19);
+  for (const auto& [m, words] : {std::pair{5, 16}, {5, 256}, {9, 256}}) {
+    const Codebooks books = test::random_codebooks(m, words, 19);
     const auto rows = test::rows_to_code(2100, 19);
     const LocalSearch search{
         .rounds = 2, .sweeps = 2, .perturbed = 4, .random_order = true, .seed = 1};
@@ -323,7 +325,7 @@ TEST(LocalSearch, CodesAreTheSameAloneInABatchOnAnyIsaAndThreads) {
     const std::vector<float> last(rows.end() - 5 * 19, rows.end());
     for (const Isa isa : available_isas()) {
       const Searched few = run_search(books, search, last, 1, isa);
-      EXPECT_TRUE(std::equal(few.codes.begin(), few.codes.end(), all.codes.end() - 25))
+      EXPECT_TRUE(std::equal(few.codes.begin(), few.codes.end(), all.codes.end() - 5 * m))
           << to_string(isa);
       EXPECT_TRUE(std::equal(few.costs.begin(), few.costs.end(), all.costs.end() - 5))
           << to_string(isa);

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include <nearfield/nearfield.hpp>
 
@@ -470,6 +472,43 @@ TEST(Quantizer, HonoursContexts) {
     test::expect_error([&] { quantizer.encode(view(rows), context); }, ErrorCode::cancelled, {});
     test::expect_error([&] { Quantizer::train(view(rows), small(kind), context); },
                        ErrorCode::cancelled, {});
+  }
+}
+
+// Between an iteration's end and the codebooks of it there is time for another report.
+TEST(Quantizer, ProgressOfOpqEndsAtItsTotal) {
+  const auto rows = test::rows_to_code(300, kCols);
+  QuantizerOptions options = small(QuantizerKind::opq);
+  options.iterations = 2;
+  Context context;
+  Progress last;
+  context.progress = [&](const Progress& progress) {
+    EXPECT_LE(last.done, progress.done);
+    EXPECT_LE(progress.done, progress.total);
+    last = progress;
+  };
+  const auto wait = [](int, double) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  };
+  Quantizer::train(view(rows), options, context, {.checkpoint = {}, .iteration = wait});
+  EXPECT_EQ(last.done, last.total);
+}
+
+// Fewer at a time: the same codes.
+TEST(Quantizer, EncodesPieceByPieceWhereMemoryIsShort) {
+  const auto rows = test::rows_to_code(5'000, kCols);
+  for (const auto kind : kKinds) {
+    const Quantizer quantizer = Quantizer::train(view(rows), small(kind));
+    const Matrix codes = quantizer.encode(view(rows));
+    Context context{.threads = 1};
+    const std::int64_t of_codes = codes.rows() * codes.cols();
+    context.memory_limit = of_codes + encoding_bytes(quantizer.options(), 256, kCols, 1);
+    EXPECT_LT(*context.memory_limit,
+              of_codes + encoding_bytes(quantizer.options(), 5'000, kCols, 1));
+    EXPECT_EQ(bytes_of(quantizer.encode(view(rows), context)), bytes_of(codes)) << to_string(kind);
+    --*context.memory_limit;
+    test::expect_error([&] { quantizer.encode(view(rows), context); }, ErrorCode::memory_limit,
+                       {"5000 rows"});
   }
 }
 

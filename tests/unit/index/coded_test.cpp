@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -487,6 +488,76 @@ TEST(Coded, VerifyingKeepsToItsContext) {
   expect_error([&] { verify_index(path, {}, cancelled); }, ErrorCode::cancelled, {});
   expect_error([&] { verify_index(path, {}, {.memory_limit = 1 << 16}); }, ErrorCode::memory_limit,
                {"65536", "raise it"});
+}
+
+// Whose vectors were added where memory was short have no codes: saving makes them.
+TEST(Coded, SavingKeepsToItsContext) {
+  using Clock = std::chrono::steady_clock;
+  const TempFolder folder;
+  const std::string path = folder.path("slow");
+  Index index(
+      coded_spec("coded,kind=lsq,codebooks=4,iterations=1,rounds=1000,train=300", DType::f32, 12));
+  index.add(gaussian(DType::f32, 400, 12, 18), {.memory_limit = 1 << 20});
+  index.save(path);  // trains, too
+  const Clock::time_point begin = Clock::now();
+  index.save(path, {.threads = 1});
+  const Clock::time_point end = Clock::now();
+  const auto whole = end - begin;
+  expect_error([&] { index.save(path, {.threads = 1, .deadline = end + whole / 10}); },
+               ErrorCode::deadline_exceeded, {});
+  EXPECT_LT(Clock::now() - end, whole * 2 / 3);
+}
+
+std::vector<std::int64_t> first_ids(std::int64_t count) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
+}
+
+// Codebooks are trained where so many rows are left; of those that were removed there are enough.
+TEST(Coded, SavingTrainsOnWhatIsLeft) {
+  const TempFolder folder;
+  const Matrix rows = gaussian(DType::f32, 10'000, 16, 14);
+  Index index(coded_spec("coded,bits=4,iterations=2,train=4000", DType::f32, 16));
+  index.add(rows, {.memory_limit = 3 << 20});
+  index.remove(first_ids(7'000));
+  index.save(folder.path("few"), {.memory_limit = 6 << 20});
+  const Index opened = Index::open(folder.path("few"));
+  EXPECT_EQ(opened.size(), 3'000);
+  EXPECT_TRUE(opened.search(rows.view().slice(0, 1), {.k = 1}).exact);
+}
+
+// Which takes no memory of those that would encode.
+TEST(Coded, CodesThatAreThereAreMoved) {
+  const TempFolder folder;
+  Index index(
+      coded_spec("coded,kind=lsq,codebooks=16,bits=4,iterations=1,rounds=1,train=500,vectors=none",
+                 DType::f32, 32));
+  index.add(gaussian(DType::f32, 2'000, 32, 14));
+  index.remove(first_ids(100));
+  const Context small{.threads = 8, .memory_limit = 6 << 20};
+  Index uncoded(index.spec());
+  uncoded.add(gaussian(DType::f32, 2'000, 32, 14), small);
+  expect_error([&] { uncoded.save(folder.path("coded"), small); }, ErrorCode::memory_limit,
+               {"2000 vectors"});
+  index.save(folder.path("moved"), small);
+  EXPECT_EQ(Index::open(folder.path("moved")).size(), 1'900);
+  index.compact(small);
+  EXPECT_EQ(index.size(), 1'900);
+}
+
+// What parts share is counted once, and is in no file.
+TEST(Coded, CodebooksAreCountedOnce) {
+  const TempFolder folder;
+  Index index(coded_spec("coded,codebooks=4,iterations=1,train=500,rerank=0", DType::f32, 512));
+  index.add(gaussian(DType::f32, 500, 512, 14));
+  index.save(folder.path("shared"));
+  Index opened = Index::open(folder.path("shared"));
+  const std::int64_t before = opened.stats().bytes;
+  opened.add(gaussian(DType::f32, 1, 512, 15));
+  constexpr std::int64_t kBooks = 4 * 256 * 512 * 4;
+  EXPECT_LT(opened.stats().bytes - before, kBooks);
+  EXPECT_LT(opened.stats().mapped, before - kBooks);
 }
 
 TEST(Coded, AFileThatWasChangedIsNoticed) {

@@ -425,6 +425,7 @@ TEST(MemoryLimit, IsKeptByQuantizersOfColumns) {
       QuantizerOptions options;
       options.kind = kind;
       options.iterations = 2;
+      if (kind == QuantizerKind::rq && rows == 300) options.beam = 64;
       for (const int threads : {1, 2}) {
         SCOPED_TRACE(std::string(to_string(kind)) + " of " + std::to_string(rows) + " rows, " +
                      std::to_string(threads) + " threads");
@@ -435,6 +436,10 @@ TEST(MemoryLimit, IsKeptByQuantizersOfColumns) {
                   *context.memory_limit);
         context.memory_limit =
             rows * trained->code_bytes() + encoding_bytes(options, rows, 128, threads);
+        EXPECT_LE(measure([&] { trained->encode(vectors, context); }), *context.memory_limit);
+        const std::int64_t fewest = std::min<std::int64_t>(rows, 256);  // at a time
+        context.memory_limit =
+            rows * trained->code_bytes() + encoding_bytes(options, fewest, 128, threads);
         EXPECT_LE(measure([&] { trained->encode(vectors, context); }), *context.memory_limit);
         --*context.memory_limit;
         EXPECT_THROW(trained->encode(vectors, context), Error);
