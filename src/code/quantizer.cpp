@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "code/gpu/lsq_device.hpp"
-#include "code/nearest_centroids.hpp"
 #include "code/procrustes.hpp"
 #include "code/product_codes.hpp"
+#include "code/quantizer_memory.hpp"
 #include "code/quantizer_state.hpp"
 #include "code/residual_codes.hpp"
 #include "code/train_lsq.hpp"
@@ -25,10 +25,6 @@ namespace {
 constexpr std::array<std::string_view, kQuantizerKindCount> kKindNames = {"pq", "opq", "rq", "lsq"};
 constexpr std::array<std::string_view, 3> kRelaxationNames = {"none", "codebooks", "rows"};
 
-// Rows that are floats at a time while coding, but for local search by many threads.
-constexpr std::int64_t kEncodedRows = 1 << 14;
-// Where memory is short.
-constexpr std::int64_t kLeastEncodedRows = 1 << 8;
 // Of a task.
 constexpr std::int64_t kDecodedRows = 1 << 10;
 
@@ -50,10 +46,6 @@ void check_range(std::string_view name, int value, int least, int most) {
 
 const CodeKernels& kernels_of(const Context& context, int codewords) {
   return code_kernels(isa_of(context), codewords);
-}
-
-std::int64_t bytes_of_a_code(const QuantizerOptions& options) {
-  return divide_up(std::int64_t{options.codebooks} * options.bits, 8);
 }
 
 // Rows as floats. Throws where a value is none, or too large.
@@ -268,25 +260,6 @@ void find_codes(const Quantizer::State& state, const FloatRows& rows, std::uint8
                StartCodes::random, codes, nullptr, work.threads, work.monitor);
 }
 
-// A row as floats, twice for who rotates them, with its codes and what is beside them.
-std::int64_t encoded_row_bytes(int codebooks, std::int64_t cols) {
-  return 8 * cols + codebooks + 64;
-}
-
-// Rows to code at a time, for which there is memory: half as many until there is.
-std::int64_t fitting_piece(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                           const Context& context, bool on_device) {
-  std::int64_t piece = std::min(rows, kEncodedRows);
-  if (!context.memory_limit) return piece;
-  const std::int64_t room = *context.memory_limit - rows * bytes_of_a_code(options);
-  const int threads = resolve_threads(context.threads);
-  while (piece > kLeastEncodedRows &&
-         encoding_bytes(options, piece, cols, threads, on_device) > room) {
-    piece = std::max(piece / 2, kLeastEncodedRows);
-  }
-  return piece;
-}
-
 // More rows at a time than were counted. Of local search each thread has the batch that is fastest,
 // where memory is left; of that half at most, since batches take the other.
 std::int64_t take_piece(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
@@ -360,54 +333,6 @@ bool searches_on_device(const QuantizerOptions& options, const Context& context,
   }
   check_one_device(context, what);
   return true;
-}
-
-// The rows as floats, and what each kind makes of them.
-std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads, bool on_device) {
-  const std::int64_t floats = rows * cols * 4;
-  const std::int64_t codewords = std::int64_t{options.codebooks} << options.bits;
-  const std::int64_t books = codewords * cols * 4;
-  constexpr std::int64_t kOfAnAssignment = 64;  // a row's neighbour, in all its forms, and its code
-  // The centroids of one k-means, their sums and what they are rounded to.
-  const std::int64_t means = (cols << options.bits) * 16;
-  switch (options.kind) {
-    case QuantizerKind::pq:
-      return floats + books + means + rows * options.codebooks * kOfAnAssignment;
-    case QuantizerKind::opq: {
-      // First rows are rotated and compared, by turns; last codewords, which are there twice then.
-      const std::int64_t turning = std::max(rotate_bytes(std::max(rows, codewords), cols, threads),
-                                            std::min(rows, kProductRows) * cols * 16);
-      return 3 * floats + 2 * books + means + rows * options.codebooks * kOfAnAssignment +
-             cols * cols * 48 + turning;
-    }
-    case QuantizerKind::rq:
-      return 2 * floats + books + means + rows * kOfAnAssignment;
-    case QuantizerKind::lsq:
-      return floats + train_lsq_bytes(options, rows, cols, threads, on_device);
-  }
-  return 0;
-}
-
-std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads, bool on_device) {
-  const std::int64_t piece = std::min(rows, kEncodedRows);
-  const int m = options.codebooks;
-  const int words = 1 << options.bits;
-  std::int64_t bytes = piece * encoded_row_bytes(m, cols);
-  if (options.kind == QuantizerKind::opq) bytes += rotate_bytes(piece, cols, threads);
-  if (options.kind == QuantizerKind::rq) {
-    return bytes + residual_codes_bytes(m, words, cols, options.beam, threads);
-  }
-  if (options.kind != QuantizerKind::lsq || m == 1) {
-    bytes += NearestCentroids::bytes_for(
-        words, options.kind == QuantizerKind::lsq ? cols : divide_up(cols, m), threads);
-  } else {
-    bytes += on_device ? LsqDevice::loading_bytes(m, words, cols)
-                       : IcmTables::bytes_for(m, words, cols) +
-                             local_search_bytes(m, words, cols, threads);
-  }
-  return bytes;
 }
 
 Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, const Context& context,
@@ -500,7 +425,7 @@ Matrix Quantizer::encode(MatrixView rows, const Context& context) const {
   const bool there = searches_on_device(state_->options, context, "encoding");
   check_numbers(rows, cols());
   const int threads = resolve_threads(context.threads);
-  const std::int64_t counted = fitting_piece(state_->options, rows.rows(), cols(), context, there);
+  const std::int64_t counted = rows_at_once(state_->options, rows.rows(), cols(), context, there);
   const std::int64_t needed =
       rows.rows() * code_bytes() + encoding_bytes(state_->options, counted, cols(), threads, there);
   const std::string what = fmt::format("encoding {} rows of {} columns", rows.rows(), cols());

@@ -58,13 +58,6 @@ struct Quantizer::State {
 // Of a state that is read: what is made of it is made here.
 Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state);
 
-// What training and encoding take at most, beside the rows and codes that are given and returned.
-// Rows are encoded some at a time: 16,384, or fewer where they would not fit into a limit.
-std::int64_t training_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads, bool on_device = false);
-std::int64_t encoding_bytes(const QuantizerOptions& options, std::int64_t rows, std::int64_t cols,
-                            int threads, bool on_device = false);
-
 // Of a training that can go on.
 struct LsqCheckpoint {
   QuantizerOptions options;

@@ -193,8 +193,8 @@ void scan_codes(const CodeScanJob& job) {
 }
 
 // Of 16 entries, which fit a register, or two of which the code's highest bit chooses.
-template <class D>
-HWY_INLINE hn::Vec<D> among_16(D d, const float* entries, hn::Vec<hn::RebindToUnsigned<D> > codes) {
+template <class D, class Codes>
+HWY_INLINE hn::Vec<D> among_16(D d, const float* entries, Codes codes) {
   const hn::RebindToUnsigned<D> words;
   if constexpr (hn::MaxLanes(d) == 16) {
     return hn::TableLookupLanes(hn::LoadU(d, entries), hn::IndicesFromVec(d, codes));

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "code/quantizer_state.hpp"
+#include "code/quantizer_memory.hpp"
 #include "core/fail.hpp"
 #include "core/tasks.hpp"
 #include "index/coded/coded_file.hpp"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "code/quantizer_memory.hpp"
 #include "code/quantizer_state.hpp"
 #include "core/checked.hpp"
 #include "core/decode.hpp"

@@ -11,6 +11,7 @@
 
 #include "code/k_means.hpp"
 #include "code/procrustes.hpp"
+#include "code/quantizer_memory.hpp"
 #include "code/quantizer_state.hpp"
 #include "tests/unit/code/code_reference.hpp"
 #include "tests/unit/code/small_quantizers.hpp"

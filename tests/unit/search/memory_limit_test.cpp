@@ -18,7 +18,7 @@
 
 #include <nearfield/nearfield.hpp>
 
-#include "code/quantizer_state.hpp"
+#include "code/quantizer_memory.hpp"
 #include "filter/rounded/bf16_tile_kernel.hpp"
 #include "index/pivot/object_ids.hpp"
 #include "search/plan.hpp"
