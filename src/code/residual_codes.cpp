@@ -71,10 +71,9 @@ class Beam {
   }
 
   static std::int64_t bytes_for(int width, int codewords, std::int64_t cols) {
-    const std::int64_t of_an_extension = sizeof(Extension);
-    const std::int64_t of_a_sum = sizeof(Codes) + sizeof(float) * static_cast<std::size_t>(cols);
+    const std::int64_t of_a_sum = std::int64_t{sizeof(Codes)} + 4 * cols;
     // Sums are there twice while they are extended.
-    return width * (codewords * of_an_extension + 2 * of_a_sum) + 4 * codewords;
+    return width * (codewords * std::int64_t{sizeof(Extension)} + 2 * of_a_sum) + 4 * codewords;
   }
 
   void encode(const float* vector, std::uint8_t* codes) {
