@@ -45,7 +45,9 @@ LICENCES = {
     "libhwy": "Apache",
     "libtbb": "Apache",
     "nanobind": "Redistribution and use in source and binary forms",
+    "nlohmann-json": "Permission is hereby granted, free of charge",
     "robin_map": "Permission is hereby granted, free of charge",
+    "xxhash": "Redistribution and use in source and binary forms",
 }
 carried = {
     path.stem: path.read_text()
