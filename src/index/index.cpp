@@ -11,6 +11,7 @@
 #include "core/fail.hpp"
 #include "core/memory_errors.hpp"
 #include "core/monitor.hpp"
+#include "core/tasks.hpp"
 #include "device/device_name.hpp"
 #include "index/family.hpp"
 #include "index/index_file.hpp"
@@ -61,6 +62,7 @@ SharedFamilyData open_family(const Family& family, const Part& part, const std::
 void check_vectors(MatrixView vectors, const IndexSpec& spec, const Family& family,
                    const Context& context) {
   family.check_build_device(context);
+  resolve_threads(context.threads);  // also where they are not used: a wrong number is one
   if (vectors.dtype() != spec.dtype || (vectors.cols() != spec.cols && vectors.rows() > 0)) {
     fail(ErrorCode::invalid_argument,
          "the index has {} columns of {}, the vectors have {} of {}: convert them", spec.cols,
@@ -424,6 +426,7 @@ std::int64_t Index::remove(std::span<const std::string_view> keys) {
 
 void Index::compact(const Context& context) {
   check_on_cpu(context, kIndex);
+  resolve_threads(context.threads);
   const auto writing = impl_->start_writing();
   if (impl_->parts.size() == 1 && impl_->parts.removed() == 0) return;
   const std::string what =
@@ -582,6 +585,7 @@ void verify_ids(const OpenedIndex& opened, const std::string& path, Monitor& mon
 
 void verify_index(const std::string& path, const OpenOptions& options, const Context& context) {
   check_on_cpu(context, kIndex);
+  resolve_threads(context.threads);
   if (metric_file_info(path, options)) return verify_metric_index(path, options, context);
   const OpenedIndex opened = open_index_file(path, options);
   const std::shared_ptr<const Family> family = check_opened(opened.head.spec, path);

@@ -264,6 +264,23 @@ TEST(Index, ProgressOfSavingEndsAtItsTotal) {
 }
 
 // What a writer did not finish leaves nothing behind.
+TEST(Index, RefusesThreadsThatThereAreNot) {
+  const TempFolder folder;
+  const Context wrong{.threads = -1};
+  Index index({.cols = 6});
+  index.add(vectors(10));
+  index.save(folder.path("index"));
+  const auto refused = [](const auto& call) {
+    expect_error(call, ErrorCode::invalid_argument, {"threads", "-1"});
+  };
+  refused([&] { index.add(vectors(10), wrong); });
+  refused([&] { index.search(vectors(1), {.k = 1}, wrong); });
+  refused([&] { index.compact(wrong); });
+  refused([&] { index.save(folder.path("other"), wrong); });
+  refused([&] { verify_index(folder.path("index"), {}, wrong); });
+  EXPECT_EQ(index.size(), 10);
+}
+
 TEST(Index, CancelledVectorsLeaveNoTrace) {
   Index index({.cols = 6});
   index.add(vectors(10));
