@@ -1,5 +1,4 @@
 #include <nearfield/index.hpp>
-#include <nearfield/metric_index.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -15,49 +14,15 @@
 #include "device/device_name.hpp"
 #include "index/family.hpp"
 #include "index/index_file.hpp"
+#include "index/key_column.hpp"
+#include "index/opened_family.hpp"
 #include "index/parts.hpp"
-#include "io/tensor_file.hpp"
 #include "search/check_rows.hpp"
 
 namespace nearfield {
 namespace {
 
 constexpr std::string_view kIndex = "an index";
-
-void check_spec(const IndexSpec& spec) {
-  check_metric(spec.metric);
-  if (spec.cols < 1 || spec.cols > kMaxCols) {
-    fail(ErrorCode::invalid_argument, "an index has 1 to {} columns, got {}", kMaxCols, spec.cols);
-  }
-  const bool bits = spec.dtype == DType::bits;
-  if ((info(spec.metric).input == MetricInput::bits) != bits) {
-    fail(ErrorCode::invalid_argument, "{} does not compare vectors of {}", to_string(spec.metric),
-         to_string(spec.dtype));
-  }
-}
-
-// As check_spec, of what a file says of itself.
-std::shared_ptr<const Family> check_opened(const IndexSpec& spec, const std::string& path) {
-  try {
-    check_spec(spec);
-  } catch (const Error& error) {
-    fail(ErrorCode::corrupt_file, "{}: {}", path, error.what());
-  }
-  try {
-    return make_family(spec);
-  } catch (const Error& error) {
-    fail(ErrorCode::unsupported, "{}: {}: open it with a newer Nearfield", path, error.what());
-  }
-}
-
-// What the family has of the part of a file.
-SharedFamilyData open_family(const Family& family, const Part& part, const std::string& path) {
-  SharedFamilyData data = family.open(part.file(), part.capacity());
-  if (!part.has_vectors() && (data == nullptr || family.keeps_vectors(part.capacity()))) {
-    fail(ErrorCode::corrupt_file, "{}: says that it has no vectors, which its family needs", path);
-  }
-  return data;
-}
 
 void check_vectors(MatrixView vectors, const IndexSpec& spec, const Family& family,
                    const Context& context) {
@@ -89,12 +54,6 @@ auto adding(MatrixView vectors, const Add& add) {
 std::string searching(MatrixView queries) {
   return fmt::format("{} queries of {} columns: search fewer at a time", queries.rows(),
                      queries.cols());
-}
-
-// A key may have any length.
-std::string_view quotable(std::string_view key) {
-  constexpr std::size_t kMost = 100;
-  return key.substr(0, kMost);
 }
 
 // Of a call with keys or without.
@@ -551,54 +510,6 @@ void Index::save(const std::string& path, const Context& context) const {
     write_index_file(out, head, *impl_->family, parts, context);
     out.commit();
   });
-}
-
-namespace {
-
-// That each id leads to its row, and that the next ones are not in use.
-void verify_ids(const OpenedIndex& opened, const std::string& path, Monitor& monitor) {
-  constexpr std::int64_t kIdsPerCheck = 64;  // a table made to harm costs all slots for each
-  for (std::int64_t row = 0; row < opened.part->capacity(); ++row) {
-    if (row % kIdsPerCheck == 0) monitor.check();
-    const std::int64_t id = opened.part->id(row);
-    const auto found = opened.part->find(id);
-    if (found != row) {
-      fail(ErrorCode::corrupt_file, "{}: row {} has the id {}, which leads to {}: build it again",
-           path, row, id, found ? fmt::format("row {}", *found) : "none");
-    }
-    const bool unused = id >= opened.head.next_id && id != std::numeric_limits<std::int64_t>::max();
-    if (id == kNoId || unused) {
-      fail(ErrorCode::corrupt_file, "{}: row {} has the id {}, and ids from {} on were never used",
-           path, row, id, opened.head.next_id);
-    }
-    if (!opened.head.spec.keys) continue;
-    const std::string_view key = opened.part->key(row);
-    if (opened.part->find(key) != row) {
-      fail(ErrorCode::corrupt_file,
-           "{}: the key '{}' of row {} does not lead to it: build it again", path, quotable(key),
-           row);
-    }
-  }
-}
-
-}  // namespace
-
-void verify_index(const std::string& path, const OpenOptions& options, const Context& context) {
-  check_on_cpu(context, kIndex);
-  resolve_threads(context.threads);
-  if (metric_file_info(path, options)) return verify_metric_index(path, options, context);
-  const OpenedIndex opened = open_index_file(path, options);
-  const std::shared_ptr<const Family> family = check_opened(opened.head.spec, path);
-  const TensorFile& file = opened.part->file();
-  const std::int64_t rows = opened.part->capacity();
-  const SharedFamilyData data = open_family(*family, *opened.part, path);
-  Monitor monitor(context, file.size());
-  file.verify(monitor);
-  verify_ids(opened, path, monitor);
-  if (data != nullptr && opened.part->has_vectors()) {
-    family->verify(*data, opened.part->rows(rows), path, monitor, context);
-  }
-  monitor.finish();
 }
 
 }  // namespace nearfield

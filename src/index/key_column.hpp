@@ -11,6 +11,12 @@
 
 namespace nearfield {
 
+// Of a key, which may have any length, what a message shows.
+inline std::string_view quotable(std::string_view key) {
+  constexpr std::size_t kMost = 100;
+  return key.substr(0, kMost);
+}
+
 // Where a key is looked for first. Part of the file format: XXH3 of its bytes, 64 bits.
 std::uint64_t key_hash(std::string_view key);
 
