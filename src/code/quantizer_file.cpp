@@ -4,8 +4,10 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <system_error>
 
+#include "code/product_codes.hpp"
 #include "code/quantizer_state.hpp"
 #include "core/fail.hpp"
 #include "io/tensor_file.hpp"
@@ -131,13 +133,13 @@ class QuantizerFile {
     books.cols = cols();
     books.values =
         values<float>(kCodebooksTensor, TensorType::f32, {options.codebooks, words, books.cols});
-    check_values(kCodebooksTensor, books.values, kMostOfACodeword);
+    check_read_codebooks(books, options.kind, file_.path(), kCodebooksTensor);
     return books;
   }
 
   std::vector<float> rotation(std::int64_t cols) const {
     auto rotation = values<float>(kRotationTensor, TensorType::f32, {cols, cols});
-    check_values(kRotationTensor, rotation, kMostOfARotation);
+    check_read_values(rotation, kMostOfARotation, file_.path(), kRotationTensor);
     return rotation;
   }
 
@@ -167,17 +169,43 @@ class QuantizerFile {
   }
 
  private:
-  void check_values(const char* name, const std::vector<float>& values, float most) const {
-    const auto usual = [&](float value) { return std::abs(value) <= most; };
-    if (!std::all_of(values.begin(), values.end(), usual)) {
-      reject("tensor '{}' has a value that is not finite, or beyond {}", name, most);
-    }
-  }
-
   TensorFile file_;
 };
 
+bool is_zero(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return value == 0; });
+}
+
 }  // namespace
+
+void check_read_values(std::span<const float> values, float most, const std::string& path,
+                       std::string_view tensor) {
+  const auto usual = [&](float value) { return std::abs(value) <= most; };
+  if (!std::ranges::all_of(values, usual)) {
+    fail(ErrorCode::corrupt_file, "{}: tensor '{}' has a value that is not finite, or beyond {}",
+         path, tensor, most);
+  }
+}
+
+void check_read_codebooks(const Codebooks& codebooks, QuantizerKind kind, const std::string& path,
+                          std::string_view tensor) {
+  check_read_values(codebooks.values, kMostOfACodeword, path, tensor);
+  if (kind != QuantizerKind::pq && kind != QuantizerKind::opq) return;
+  for (int k = 0; k < codebooks.count; ++k) {
+    const std::int64_t begin = first_column(k, codebooks.count, codebooks.cols);
+    const std::int64_t end = first_column(k + 1, codebooks.count, codebooks.cols);
+    for (int b = 0; b < codebooks.codewords; ++b) {
+      const std::span word(codebooks.word(k, b), static_cast<std::size_t>(codebooks.cols));
+      const auto before = word.first(static_cast<std::size_t>(begin));
+      const auto after = word.subspan(static_cast<std::size_t>(end));
+      if (is_zero(before) && is_zero(after)) continue;
+      fail(ErrorCode::corrupt_file,
+           "{}: tensor '{}': codeword {} of codebook {} is not 0 outside its columns {} to {}, as "
+           "those of {} are",
+           path, tensor, b, k, begin, end - 1, to_string(kind));
+    }
+  }
+}
 
 void write_quantizer(const std::string& path, const Quantizer::State& state,
                      const CancelToken& cancel) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,15 @@ struct Quantizer::State {
 
 // Of a state that is read: what is made of it is made here.
 Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state);
+
+// Of a file: throws corrupt_file, naming the tensor, where a value is not finite or beyond `most`.
+void check_read_values(std::span<const float> values, float most, const std::string& path,
+                       std::string_view tensor);
+
+// Of a file: its codewords are such values, and those of pq and opq are 0 outside the columns of
+// their codebook, for encoding looks at those columns alone and decoding at all.
+void check_read_codebooks(const Codebooks& codebooks, QuantizerKind kind, const std::string& path,
+                          std::string_view tensor);
 
 // Of a training that can go on.
 struct LsqCheckpoint {

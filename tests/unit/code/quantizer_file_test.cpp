@@ -94,6 +94,34 @@ TEST(QuantizerFile, FilesWithAnythingButARotationAreRefused) {
                      {"rotated.safetensors", "rotation"});
 }
 
+// Encoding looks at the columns of a codebook alone, decoding at all: they would not agree.
+TEST(QuantizerFile, CodewordsOfPqOutsideTheirColumnsAreRefused) {
+  const test::TempFolder folder;
+  const auto rows = test::rows_to_code(300, kCols);
+  const std::string path = folder.path("outside.safetensors");
+  for (const auto kind : {QuantizerKind::pq, QuantizerKind::opq}) {
+    const Quantizer quantizer = Quantizer::train(view(rows), small(kind));
+    auto state = std::make_shared<Quantizer::State>();
+    state->options = quantizer.options();
+    state->coding = quantizer.state().coding;
+    state->rotation = quantizer.state().rotation;
+    state->errors = {1};
+    // Codebook 1 of 4 has columns 5 to 9 of 20.
+    for (const std::int64_t column : {4, 10}) {
+      float& outside = state->coding.word(1, 3)[column];
+      outside = 0.5F;
+      write_quantizer(path, *state, {});
+      test::expect_error([&] { Quantizer::open(path); }, ErrorCode::corrupt_file,
+                         {"outside.safetensors", "codebooks", "codeword 3 of codebook 1",
+                          "columns 5 to 9", to_string(kind)});
+      outside = 0;
+    }
+    write_quantizer(path, *state, {});
+    EXPECT_EQ(bytes_of(Quantizer::open(path).encode(view(rows))),
+              bytes_of(quantizer.encode(view(rows))));
+  }
+}
+
 // Codebooks that no training makes: one alone is not zero, and rows lie far away from all.
 TEST(QuantizerFile, OddCodebooksAreUsedAsTheyAre) {
   const test::TempFolder folder;

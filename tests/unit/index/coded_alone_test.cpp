@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <nearfield/index.hpp>
 
 #include "index/part.hpp"
+#include "io/tensor_file.hpp"
 #include "tests/oracle/data.hpp"
 #include "tests/unit/expect_error.hpp"
 #include "tests/unit/index/same_answers.hpp"
@@ -288,6 +290,27 @@ TEST(CodedAlone, AFileMustHaveCodesOrVectors) {
   changed("coded_rows", "coded_cols");
   expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::unsupported,
                {"coded_cols", "newer"});
+}
+
+TEST(CodedAlone, ACodewordOfPqOutsideItsColumnsIsRefused) {
+  const TempFolder folder;
+  for (const std::string& family : {kFamiliesAlone[0], kFamiliesAlone[1]}) {
+    SCOPED_TRACE(family);
+    Index index(alone_spec(family + ",vectors=none"));
+    index.add(some_vectors(kRowsAlone, 15));
+    index.save(folder.path("coded"));
+    const TensorFile file(folder.path("coded"));
+    const auto books = file.bytes(file.tensor("coded.codebooks"));
+    std::string bytes = folder.get("coded");
+    const auto at =
+        bytes.find(std::string_view(reinterpret_cast<const char*>(books.data()), books.size()));
+    ASSERT_NE(at, std::string::npos);
+    // 0.5 in the last of 10 columns, which the first codebook does not have.
+    bytes[at + 10 * sizeof(float) - 1] = 0x3F;
+    folder.put("changed", bytes);
+    expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::corrupt_file,
+                 {"changed", "coded.codebooks", "codeword 0 of codebook 0", "columns 0 to"});
+  }
 }
 
 TEST(CodedAlone, AFileHasNotBothCodesAloneAndVectors) {
