@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 KINDS = ("cuda", "opencl")  # the first that is found is taken
-HOW_TO_BUILD = ("cmake --preset release -DNEARFIELD_OPENCL=ON && cmake --build --preset release "
+HOW_TO_BUILD = ("cmake --preset release -DNEARFIELD_TESTS=ON -DNEARFIELD_OPENCL=ON && "
+                "cmake --build --preset release "
                 "(on a machine with nvcc: the preset gpu, --build build/gpu)")
 
 
