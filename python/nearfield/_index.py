@@ -359,6 +359,7 @@ class Index:
         """As the bytes of its file."""
         with _memory_file() as (file, path):
             self.save(path)
+            file.seek(0)  # what was written through the path may have moved it
             return _from_bytes, (file.read(),)
 
 
