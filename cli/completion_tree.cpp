@@ -1,5 +1,9 @@
 #include "completion_tree.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "names.hpp"
 
 namespace nearfield::cli {
@@ -17,6 +21,28 @@ std::vector<std::string> without_numbers(std::vector<std::string> names) {
   return names;
 }
 
+// By the type that an option's help shows.
+struct NamedValues {
+  std::string_view type;
+  std::vector<std::string> (*names)();
+};
+
+constexpr std::array kNamedValues{NamedValues{"METRIC", metric_names},
+                                  NamedValues{"TEXT_METRIC", text_metric_names},
+                                  NamedValues{"ISA", isa_names},
+                                  NamedValues{"TYPE", file_type_names},
+                                  NamedValues{"DEVICE", device_kinds},
+                                  NamedValues{"EFFORT", effort_names},
+                                  NamedValues{"CHECK", cross_check_names},
+                                  NamedValues{"CHOICE", pivot_choice_names},
+                                  NamedValues{"KIND", quantizer_kind_names},
+                                  NamedValues{"RELAXATION", relaxation_names}};
+
+const NamedValues* values_named(std::string_view type) {
+  const auto found = std::ranges::find(kNamedValues, type, &NamedValues::type);
+  return found != kNamedValues.end() ? &*found : nullptr;
+}
+
 CompletedOption completed(const CLI::Option& option) {
   CompletedOption result;
   for (const std::string& name : option.get_snames()) {
@@ -31,16 +57,9 @@ CompletedOption completed(const CLI::Option& option) {
     result.value = Value::none;
   } else if (type == "FILE") {
     result.value = Value::file;
-  } else if (type == "METRIC" || type == "ISA" || type == "TYPE" || type == "DEVICE" ||
-             type == "EFFORT" || type == "CHECK" || type == "CHOICE") {
+  } else if (const NamedValues* const values = values_named(type)) {
     result.value = Value::names;
-    result.names = type == "ISA"      ? isa_names()
-                   : type == "TYPE"   ? file_type_names()
-                   : type == "DEVICE" ? device_kinds()
-                   : type == "EFFORT" ? effort_names()
-                   : type == "CHECK"  ? cross_check_names()
-                   : type == "CHOICE" ? pivot_choice_names()
-                                      : without_numbers(metric_names());
+    result.names = without_numbers(values->names());
   } else {
     result.value = Value::other;
   }

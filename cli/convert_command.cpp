@@ -70,6 +70,7 @@ void check_files(const ConvertArguments& args) {
   }
   const std::array outputs{OutputPath{"OUTPUT", {}, args.output},
                            OutputPath{"--distances-to", {}, args.distances_to}};
+  if (args.json) std::ranges::for_each(outputs, check_json_alone);
   check_output_paths(outputs, std::array{args.input, args.distances_from});
 }
 

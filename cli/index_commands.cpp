@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 #include <nearfield/index.hpp>
+#include <nearfield/quantize.hpp>
 #include <nearfield/tune_index.hpp>
 #include <nearfield/version.hpp>
 
@@ -28,6 +29,8 @@
 #include "output_path.hpp"
 #include "row_pieces.hpp"
 #include "search_command.hpp"
+#include "search_options.hpp"
+#include "search_run.hpp"
 #include "standard_output.hpp"
 #include "vector_files.hpp"
 
@@ -46,6 +49,7 @@ struct IndexArguments {
   std::int64_t recall_k = 1;
   MetricSpec metric = Metric::sqeuclidean;
   bool replace = false;
+  RunOptions run;
   bool json = false;
   bool quiet = false;
 };
@@ -149,8 +153,8 @@ void add_vectors(const IndexArguments& args, const RowSource& vectors, Index& in
                  });
 }
 
-Context interruptible() {
-  Context context;
+Context interruptible(const RunOptions& run) {
+  Context context = context_of(run, {});
   context.cancel = cancel_on_interrupt();
   return context;
 }
@@ -170,7 +174,7 @@ std::string tuned_family(const IndexArguments& args, const IndexSpec& spec,
 
 void run_build(const IndexArguments& args) {
   const auto start = std::chrono::steady_clock::now();
-  const Context context = interruptible();
+  const Context context = interruptible(args.run);
   const auto vectors = open_vectors(args.vectors, args.file);
   IndexSpec spec{.family = args.family,
                  .dtype = vectors->dtype(),
@@ -186,7 +190,7 @@ void run_build(const IndexArguments& args) {
 
 void run_add(const IndexArguments& args) {
   const auto start = std::chrono::steady_clock::now();
-  const Context context = interruptible();
+  const Context context = interruptible(args.run);
   Index index = Index::open(args.index);
   FileOptions file;
   if (index.spec().dtype == DType::bits) file.bits = index.spec().cols;
@@ -198,7 +202,7 @@ void run_add(const IndexArguments& args) {
 
 void run_remove(const IndexArguments& args) {
   const auto start = std::chrono::steady_clock::now();
-  const Context context = interruptible();
+  const Context context = interruptible(args.run);
   Index index = Index::open(args.index);
   const std::int64_t removed = args.keys.empty() ? index.remove(read_id_table(args.ids).ids)
                                                  : index.remove(KeyFile(args.keys).keys());
@@ -209,7 +213,7 @@ void run_remove(const IndexArguments& args) {
 // A file never has what was removed: writing it again is all there is to do.
 void run_compact(const IndexArguments& args) {
   const auto start = std::chrono::steady_clock::now();
-  const Context context = interruptible();
+  const Context context = interruptible(args.run);
   const Index index = Index::open(args.index);
   index.save(args.output, context);
   report(args, "compact", "kept", index.size(), index, start);
@@ -219,13 +223,19 @@ void run_compact(const IndexArguments& args) {
 
 struct VerifyArguments {
   std::vector<std::string> files;
+  RunOptions run;
   bool quiet = false;
 };
 
 void run_verify(const VerifyArguments& args) {
+  const Context limits = context_of(args.run, {});
   for (const std::string& path : args.files) {
-    run_watched({}, args.quiet, [&](const Context& context) {
-      verify_index(path, {}, context);
+    run_watched(limits, args.quiet, [&](const Context& context) {
+      if (is_quantizer_file(path)) {
+        Quantizer::open(path);  // looks at each number, and at the sums
+      } else {
+        verify_index(path, {}, context);
+      }
       return 0;
     });
     print_result(fmt::format("{}: as it was written\n", path));
@@ -256,6 +266,7 @@ void add_vector_options(CLI::App& app, IndexArguments& args) {
 }
 
 void add_report_flags(CLI::App& app, IndexArguments& args) {
+  add_host_options(app, args.run);
   app.add_flag("--json", args.json, "Print what was done as one JSON object")->group(kOutput);
   app.add_flag("--quiet", args.quiet, "No progress and no summary on standard error")
       ->group(kOutput);
@@ -273,6 +284,7 @@ void run_with(CLI::App& command, const std::shared_ptr<IndexArguments>& args,
               void (*run)(const IndexArguments&)) {
   command.callback([args, run] {
     const std::array output{OutputPath{"--output", {}, args->output}};
+    if (args->json) check_json_alone(output.front());
     check_output_paths(output, std::array{args->vectors, args->ids, args->keys});
     if (args->output.empty()) args->output = args->index;
     run(*args);
@@ -363,10 +375,13 @@ void add_compact(CLI::App& app) {
 void add_verify(CLI::App& app) {
   CLI::App& command =
       *app.add_subcommand("verify",
-                          "Read all of an index file, of vectors or of objects, and "
-                          "compare its sums");
+                          "Read all of an index file, of vectors or of objects, or of a quantizer, "
+                          "and compare its sums");
   const auto args = std::make_shared<VerifyArguments>();
-  command.add_option("FILE", args->files, "Index files")->required()->type_name("FILE");
+  command.add_option("FILE", args->files, "Files of indexes or quantizers")
+      ->required()
+      ->type_name("FILE");
+  add_host_options(command, args->run);
   command.add_flag("--quiet", args->quiet, "No progress on standard error");
   command.footer(help_footer("one file", "nearfield verify b.nf"));
   command.callback([args] { run_verify(*args); });

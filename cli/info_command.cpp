@@ -238,39 +238,79 @@ std::string json_of(const std::string& path, const MetricFileInfo& info) {
       .text();
 }
 
-void print_index(const std::string& path, const InfoArguments& args) {
+std::string text_of(const std::string& path, const Quantizer& quantizer) {
+  const QuantizerOptions& options = quantizer.options();
+  const auto errors = quantizer.errors();
+  return fmt::format(
+      "{}: quantizer, {}, {} codebooks of {} bits, {} bytes a vector, {} columns{}, "
+      "{} bytes\n",
+      path, to_string(options.kind), options.codebooks, options.bits, quantizer.code_bytes(),
+      quantizer.cols(),
+      errors.empty() ? "" : fmt::format(", mean squared error {:.6g}", errors.back()),
+      bytes_of(path));
+}
+
+std::string json_of(const std::string& path, const Quantizer& quantizer) {
+  const QuantizerOptions& options = quantizer.options();
+  JsonObject json;
+  json.add("file", path)
+      .add("format", "quantizer")
+      .add("kind", to_string(options.kind))
+      .add("codebooks", options.codebooks)
+      .add("code_bits", options.bits)
+      .add("code_bytes", quantizer.code_bytes())
+      .add("cols", quantizer.cols());
+  const auto errors = quantizer.errors();
+  if (!errors.empty()) json.add("mean_squared_error", errors.back());
+  return json.add("bytes", bytes_of(path)).text();
+}
+
+std::string text_of(const std::string& path, const Index& index) {
+  const IndexSpec& spec = index.spec();
+  return fmt::format("{}: index, {}, {}, {}, {} rows x {} columns, {} bytes\n", path, spec.family,
+                     to_string(spec.metric), to_string(spec.dtype), index.size(), spec.cols,
+                     bytes_of(path));
+}
+
+std::string json_of(const std::string& path, const Index& index) {
+  const IndexSpec& spec = index.spec();
+  return JsonObject()
+      .add("file", path)
+      .add("format", "index")
+      .add("family", spec.family)
+      .add("metric", to_string(spec.metric))
+      .add("type", to_string(spec.dtype))
+      .add("rows", index.size())
+      .add("cols", spec.cols)
+      .add("bytes", bytes_of(path))
+      .text();
+}
+
+// Of what safetensors hold.
+void print_tensors(const std::string& path, const InfoArguments& args) {
   if (args.values || args.head > 0) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("{}: --values and --head are for files of vectors, and this is an index",
+        fmt::format("{}: --values and --head are for files of vectors, and this is an index or a "
+                    "quantizer",
                     path));
   }
-  if (const auto info = metric_file_info(path)) {
-    print_result(args.json ? json_of(path, *info) : text_of(path, *info));
-    return;
+  const auto print = [&](const auto& held) {
+    print_result(args.json ? json_of(path, held) : text_of(path, held));
+  };
+  if (is_quantizer_file(path)) {
+    print(Quantizer::open(path));
+  } else if (const auto info = metric_file_info(path)) {
+    print(*info);
+  } else {
+    print(Index::open(path));
   }
-  const Index index = Index::open(path);
-  const IndexSpec& spec = index.spec();
-  const std::int64_t bytes = bytes_of(path);
-  print_result(args.json ? JsonObject()
-                               .add("file", path)
-                               .add("format", "index")
-                               .add("family", spec.family)
-                               .add("metric", to_string(spec.metric))
-                               .add("type", to_string(spec.dtype))
-                               .add("rows", index.size())
-                               .add("cols", spec.cols)
-                               .add("bytes", bytes)
-                               .text()
-                         : fmt::format("{}: index, {}, {}, {}, {} rows x {} columns, {} bytes\n",
-                                       path, spec.family, to_string(spec.metric),
-                                       to_string(spec.dtype), index.size(), spec.cols, bytes));
 }
 
 void run_info(const InfoArguments& args) {
   for (const std::string& path : args.files) {
     if (!is_hdf5(path) && begins_as_index(path)) {
-      print_index(path, args);
+      print_tensors(path, args);
       continue;
     }
     if (const auto listing = list_tables(path)) {
@@ -289,7 +329,7 @@ void add_info_command(CLI::App& app) {
   const auto args = std::make_shared<InfoArguments>();
   command
       ->add_option("FILE", args->files,
-                   "Files of vectors, ids or ground truth; indexes; HDF5 files")
+                   "Files of vectors, ids or ground truth; indexes; quantizers; HDF5 files")
       ->required()
       ->type_name("FILE");
   command->add_flag("--values", args->values,

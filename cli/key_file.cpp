@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -16,8 +17,11 @@
 namespace nearfield::cli {
 namespace {
 
+// Standard input by its descriptor: by its name a socket cannot be opened.
 std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream named;
+  if (!is_standard_input(path)) named.open(path, std::ios::binary);
+  std::istream& file = is_standard_input(path) ? std::cin : named;
   std::string text;
   std::array<char, 1 << 16> piece;
   while (file) {
@@ -31,7 +35,7 @@ std::string read_text(const std::string& path) {
 }
 
 void check_line(const std::string& path, std::string_view line, std::size_t number) {
-  const char* const wrong = line.empty()          ? "is empty, and a key is not"
+  const char* const wrong = line.empty()          ? "is empty: give each line a byte or more"
                             : line.back() == '\r' ? "ends with a carriage return: convert the file"
                                                   : nullptr;
   if (wrong != nullptr) {
@@ -40,6 +44,10 @@ void check_line(const std::string& path, std::string_view line, std::size_t numb
 }
 
 }  // namespace
+
+bool is_standard_input(const std::string& path) {
+  return path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
+}
 
 KeyFile::KeyFile(const std::string& path) : path_(path), text_(read_text(path)) {
   std::string_view left = text_;

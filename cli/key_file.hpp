@@ -8,6 +8,8 @@
 
 namespace nearfield::cli {
 
+bool is_standard_input(const std::string& path);
+
 // Stays where it is: a short text that was moved would leave the keys behind.
 class KeyFile {
  public:

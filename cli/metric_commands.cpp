@@ -1,5 +1,7 @@
 #include "metric_commands.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -124,6 +126,7 @@ std::optional<std::string> results_path(const MetricArguments& args) {
 }
 
 void check_files(const MetricArguments& args) {
+  if (args.json) check_json_alone(args.output);
   check_output_paths(std::span(&args.output, 1), std::array{args.objects, args.queries});
 }
 
@@ -131,6 +134,9 @@ void run_metric_search(const MetricArguments& args) {
   check_files(args);
   const Context context = context_of(args.run, {});
   const Lines objects(args.objects);
+  if (args.queries.empty() && !args.quiet && ::isatty(STDIN_FILENO) == 1) {
+    fmt::print(stderr, "queries from standard input, one a line; Ctrl-D ends them\n");
+  }
   const Lines queries(args.queries.empty() ? kStandardInput : args.queries);
   const MetricIndex index = index_of(args, objects, context);
   const KeysOf texts = [&](std::span<const std::int64_t> ids) { return objects.texts(ids); };
@@ -209,7 +215,7 @@ void add_objects(CLI::App& command, MetricArguments& args) {
   };
   add_parsed(command, "--metric", args.metric, known, "One of " + metric_list())
       ->group(kSearch)
-      ->type_name("METRIC")
+      ->type_name("TEXT_METRIC")
       ->default_str(args.metric);
 }
 

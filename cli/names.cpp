@@ -2,6 +2,8 @@
 
 #include <nearfield/isa.hpp>
 #include <nearfield/metric.hpp>
+#include <nearfield/object_metrics.hpp>
+#include <nearfield/quantize.hpp>
 
 namespace nearfield::cli {
 
@@ -27,6 +29,30 @@ std::vector<std::string> effort_names() { return {"quick", "full"}; }
 std::vector<std::string> cross_check_names() { return {"none", "nearest", "tested"}; }
 std::vector<std::string> pivot_choice_names() {
   return {"random", "max_separation", "incremental"};
+}
+
+std::vector<std::string> text_metric_names() {
+  std::vector<std::string> names;
+  for (const ObjectMetricInfo& metric : object_metrics()) {
+    if (metric.input == ObjectInput::text) names.emplace_back(metric.name);
+  }
+  return names;
+}
+
+std::vector<std::string> quantizer_kind_names() {
+  std::vector<std::string> names;
+  for (int kind = 0; kind < kQuantizerKindCount; ++kind) {
+    names.emplace_back(to_string(static_cast<QuantizerKind>(kind)));
+  }
+  return names;
+}
+
+std::vector<std::string> relaxation_names() {
+  std::vector<std::string> names;
+  for (const auto each : {Relaxation::none, Relaxation::codebooks, Relaxation::rows}) {
+    names.emplace_back(to_string(each));
+  }
+  return names;
 }
 
 std::vector<std::string> file_type_names() {

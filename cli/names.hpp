@@ -15,6 +15,9 @@ std::vector<std::string> device_kinds();  // to which a number may be added
 std::vector<std::string> effort_names();  // of tuning
 std::vector<std::string> cross_check_names();
 std::vector<std::string> pivot_choice_names();
+std::vector<std::string> text_metric_names();
+std::vector<std::string> quantizer_kind_names();
+std::vector<std::string> relaxation_names();
 
 // Types of vectors that files hold.
 inline constexpr std::array kFileTypes{DType::f32, DType::f16, DType::f64, DType::u8, DType::i8};

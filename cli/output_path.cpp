@@ -105,8 +105,11 @@ bool same_file(const std::string& a, const std::string& b) {
   return a.substr(file_a.size()) == b.substr(file_b.size()) && same_place(file_a, file_b);
 }
 
-bool is_standard_output(const std::string& path) {
-  return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+void check_json_alone(const OutputPath& output) {
+  const std::string& path = output.path;
+  if (path != "/dev/stdout" && path != "/dev/fd/1" && path != "/proc/self/fd/1") return;
+  throw CLI::ValidationError(
+      output.option, fmt::format("'{}' is where --json prints; write one of them to a file", path));
 }
 
 void check_output_paths(std::span<const OutputPath> outputs, std::span<const std::string> inputs) {

@@ -17,7 +17,9 @@ struct OutputPath {
   bool ends_in(std::string_view ending) const;  // never true of a dataset, whatever its name
 };
 
-bool is_standard_output(const std::string& path);
+// Two texts of different kinds on one stream can be read by nobody: of a command that prints JSON.
+// Throws CLI::ValidationError.
+void check_json_alone(const OutputPath& output);
 
 // Under one name or several: links are followed. Two datasets of one HDF5 file are two files, and
 // one of them is not the file.

@@ -14,6 +14,7 @@ namespace nearfield::cli {
 namespace {
 
 constexpr auto kRun = "Run";
+constexpr int kMostThreads = 1024;  // as the library has it
 
 }  // namespace
 
@@ -121,6 +122,7 @@ void add_seed(CLI::App& app, RunOptions& run) {
   };
   add_parsed(app, "--seed", run.context.seed, seed, "Of random numbers")
       ->group(kSearch)
+      ->type_name("N")
       ->default_str("0");
 }
 
@@ -138,20 +140,24 @@ CLI::Option* add_timeout(CLI::App& app, RunOptions& run) {
       ->type_name("SECONDS");
 }
 
-void add_run_options(CLI::App& app, RunOptions& run) {
+void add_host_options(CLI::App& app, RunOptions& run) {
   const auto parse_threads = [](const std::string& text) {
-    return static_cast<int>(parse_count(text, 0, std::numeric_limits<int>::max()));
+    return static_cast<int>(parse_count(text, 0, kMostThreads));
   };
   add_parsed(app, "--threads", run.context.threads, parse_threads, "0: every core it may use")
       ->group(kRun)
       ->type_name("N")
       ->default_str("0");
-  add_isa(app, run);
   add_parsed(app, "--memory-limit", run.context.memory_limit, parse_bytes,
              "Most memory to use, the result included: 512M, 3G (powers of 1024)")
       ->group(kRun)
       ->type_name("BYTES");
   add_timeout(app, run);
+}
+
+void add_run_options(CLI::App& app, RunOptions& run) {
+  add_host_options(app, run);
+  add_isa(app, run);
 }
 
 void add_device_options(CLI::App& app, RunOptions& run) {

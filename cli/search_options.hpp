@@ -58,7 +58,8 @@ struct RunOptions {
 void add_seed(CLI::App& app, RunOptions& run);
 void add_isa(CLI::App& app, RunOptions& run);
 CLI::Option* add_timeout(CLI::App& app, RunOptions& run);
-void add_run_options(CLI::App& app, RunOptions& run);  // the last two among them
+void add_host_options(CLI::App& app, RunOptions& run);  // threads, memory and the last
+void add_run_options(CLI::App& app, RunOptions& run);   // these and the ISA
 void add_device_options(CLI::App& app, RunOptions& run);
 
 struct OutputOptions {

@@ -10,19 +10,6 @@
 #include "vector_files.hpp"
 
 namespace nearfield::cli {
-namespace {
-
-// Two texts of different kinds on one stream can be read by nobody.
-void check_json_alone(const OutputPath& output) {
-  if (is_standard_output(output.path)) {
-    throw CLI::ValidationError(
-        output.option,
-        fmt::format("'{}' is where --json prints; write one of them to a file", output.path));
-  }
-}
-
-}  // namespace
-
 void check_outputs(const OutputOptions& output, const InputOptions& input, Mode mode) {
   const std::array files{output.ids, output.distances, output.offsets};
   bool some = output.json || mode == Mode::plan;

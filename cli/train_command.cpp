@@ -12,9 +12,11 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nearfield/error.hpp>
 #include <nearfield/quantize.hpp>
 
+#include "names.hpp"
 #include "options.hpp"
 #include "search_run.hpp"
 #include "value_commands.hpp"
@@ -106,21 +108,33 @@ void run_train(const TrainArguments& args) {
              rows.rows(), rows.cols(), quantizer.errors().back(), time.count());
 }
 
-void add_number(CLI::App& command, const std::string& name, int& target, const std::string& help) {
-  const auto number = [](const std::string& text) {
-    return static_cast<int>(parse_count(text, 0, std::numeric_limits<int>::max()));
+void add_number(CLI::App& command, const std::string& name, int& target, const std::string& help,
+                int least = 0, int most = std::numeric_limits<int>::max()) {
+  const auto number = [least, most](const std::string& text) {
+    return static_cast<int>(parse_count(text, least, most));
   };
   add_parsed(command, name, target, number, help)
       ->group(kSearch)
+      ->type_name("N")
       ->default_str(fmt::format("{}", target));
 }
 
+int parse_code_bits(const std::string& text) {
+  if (text == "4" || text == "8") return text.front() - '0';
+  throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is not 4 or 8", text));
+}
+
 void add_quantizer_options(CLI::App& command, QuantizerOptions& options) {
-  add_parsed(command, "--kind", options.kind, parse_quantizer_kind, "One of pq, opq, rq, lsq")
+  add_parsed(command, "--kind", options.kind, parse_quantizer_kind,
+             fmt::format("One of {}", fmt::join(quantizer_kind_names(), ", ")))
       ->group(kSearch)
+      ->type_name("KIND")
       ->default_str(std::string(to_string(options.kind)));
-  add_number(command, "--codebooks", options.codebooks, "Of a code, 1 to 64");
-  add_number(command, "--code-bits", options.bits, "Of each codebook: 8, or 4");
+  add_number(command, "--codebooks", options.codebooks, "Of a code, 1 to 64", 1, 64);
+  add_parsed(command, "--code-bits", options.bits, parse_code_bits, "Of each codebook: 8, or 4")
+      ->group(kSearch)
+      ->type_name("N")
+      ->default_str(fmt::format("{}", options.bits));
   add_number(command, "--iterations", options.iterations, "Of training");
   add_number(command, "--rounds", options.rounds, "lsq: of local search for a vector");
   add_number(command, "--train-rounds", options.train_rounds, "lsq: the same while training");
@@ -131,6 +145,7 @@ void add_quantizer_options(CLI::App& command, QuantizerOptions& options) {
   add_parsed(command, "--relaxation", options.relaxation, parse_relaxation,
              "lsq: noise that fades, on codebooks or rows, or none")
       ->group(kSearch)
+      ->type_name("RELAXATION")
       ->default_str(std::string(to_string(options.relaxation)));
   add_number(command, "--beam", options.beam, "rq: sums that are kept");
 }
@@ -165,7 +180,8 @@ void add_train_command(CLI::App& app) {
   add_parsed(command, "--rows", args->rows,
              count_within(1, std::numeric_limits<std::int64_t>::max()),
              "Train on so many of them, evenly taken")
-      ->group(kInput);
+      ->group(kInput)
+      ->type_name("N");
   add_quantizer_options(command, args->quantizer);
   add_seed(command, args->run);
   add_path(

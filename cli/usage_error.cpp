@@ -56,6 +56,10 @@ std::string unknown_word(const CLI::App& command, const std::string& word) {
   if (commands.empty()) {
     return fmt::format("'{}' belongs to no option of {}", word, command.get_name());
   }
+  if (word == "serve" && command.get_parent() == nullptr) {
+    return "'serve' is a command of the Python package: in a clone pip install '.[serve]', then "
+           "python -m nearfield serve";
+  }
   return with_guess(fmt::format("'{}' is not a command of {}", word, command.get_name()), word,
                     commands);
 }

@@ -72,6 +72,10 @@ struct TrainOptions {
   std::function<void(int iteration, double error)> iteration = {};
 };
 
+// Whether the metadata of a safetensors file says that a quantizer was saved there. Throws Error
+// where it is no such file.
+bool is_quantizer_file(const std::string& path);
+
 // Trained; never changes, and can be copied and used from any thread.
 class Quantizer {
  public:

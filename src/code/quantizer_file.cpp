@@ -178,6 +178,13 @@ bool is_zero(std::span<const float> values) {
 
 }  // namespace
 
+bool is_quantizer_file(const std::string& path) {
+  const TensorFile file(path);
+  const auto& metadata = file.header().metadata;
+  const auto found = metadata.find("format");
+  return found != metadata.end() && found->second == kQuantizerFormat;
+}
+
 void check_read_values(std::span<const float> values, float most, const std::string& path,
                        std::string_view tensor) {
   const auto usual = [&](float value) { return std::abs(value) <= most; };

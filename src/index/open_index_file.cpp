@@ -66,8 +66,8 @@ class Opening {
            file_->path(), file_->metadata(kMetric));
     }
     if (format == metadata.end() || format->second != kName) {
-      reject("is a safetensors file, but no index: its metadata does not say '{}: {}'", kFormat,
-             kName);
+      reject("is a safetensors file, but no index: its metadata does not say '{}: {}'{}", kFormat,
+             kName, format == metadata.end() ? "" : fmt::format(", but '{}'", format->second));
     }
     if (const std::int64_t version = number(kFormatVersion); version != kVersion) {
       fail(ErrorCode::unsupported,

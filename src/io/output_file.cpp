@@ -30,7 +30,7 @@ OutputFile::OutputFile(std::string path, CancelToken cancel)
   check_name(path_);
   buffer_.reserve(kWriteBuffer);
   if (is_stream(path_)) {
-    *fd_ = open_file(path_, O_WRONLY | O_APPEND);
+    *fd_ = open_stream(path_);
     if (fd_->get() < 0) {
       fail_errno(path_, "open for writing");
     }

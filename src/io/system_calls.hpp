@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -56,6 +59,32 @@ inline void check_name(const std::string& path) {
 inline FileDescriptor open_file(const std::string& path, int flags, mode_t mode = 0) {
   return FileDescriptor(
       retry_interrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); }));
+}
+
+// What a path names that is open in this process already: /dev/stdout, /dev/fd/3.
+inline std::optional<int> own_descriptor(std::string_view path) {
+  constexpr std::array<std::pair<std::string_view, int>, 3> kStandard{
+      {{"/dev/stdin", 0}, {"/dev/stdout", 1}, {"/dev/stderr", 2}}};
+  for (const auto& [name, number] : kStandard) {
+    if (path == name) return number;
+  }
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view text = path.substr(folder.size());
+    int number = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && stop == text.data() + text.size()) return number;
+  }
+  return std::nullopt;
+}
+
+// A descriptor of ours is copied. Opened by its name it would begin at its own place in a file,
+// over what others have written there, and a socket cannot be opened at all.
+inline FileDescriptor open_stream(const std::string& path) {
+  const std::optional<int> own = own_descriptor(path);
+  if (!own) return open_file(path, O_WRONLY | O_APPEND);
+  constexpr int kLeast = 3;  // never one of the standard ones, were it closed
+  return FileDescriptor(retry_interrupted([&] { return ::fcntl(*own, F_DUPFD_CLOEXEC, kLeast); }));
 }
 
 inline std::string folder_of(const std::string& path) {

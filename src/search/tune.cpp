@@ -201,7 +201,7 @@ void check(const Context& context) {
   check_one_device(context, "tune");
   if (!on_device(context)) {
     fail(ErrorCode::invalid_argument,
-         "tune measures a device, and the context names none: name one of devices()");
+         "tune measures a device other than the CPU: name one of devices(), such as 'opencl'");
   }
   if (const std::string path = named_tuning(); !path.empty()) {
     fail(ErrorCode::invalid_argument,

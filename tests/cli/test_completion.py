@@ -30,6 +30,11 @@ OFFERED = [
     ("nearfield tune --effort q", ["quick"]),
     ("nearfield match --cross-check t", ["tested"]),
     ("nearfield metric search --pivot-choice r", ["random"]),
+    ("nearfield metric search --metric e", ["edit"]),
+    ("nearfield metric check --metric sq", []),
+    ("nearfield encode --metric inn", ["inner_product"]),
+    ("nearfield train --kind o", ["opq"]),
+    ("nearfield train --relaxation c", ["codebooks"]),
     ("nearfield select ", ["b.fbin", "one file.fbin", "q.fbin"]),
 ]
 

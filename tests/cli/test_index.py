@@ -38,6 +38,19 @@ class Indexes(CommandLine):
                       "--output", "r.csv")
         self.assertEqual(read_csv(self.path("i.csv")), read_csv(self.path("r.csv")))
 
+    def test_changes_and_checks_are_bounded(self):
+        write_bin(self.path("ids.ibin"), [[3]], "i")
+        self.build()
+        for command in (["build", "--vectors", "b.fbin", "--output", "c.nf"],
+                        ["add", "--index", "b.nf", "--vectors", "q.fbin"],
+                        ["remove", "--index", "b.nf", "--ids", "ids.ibin", "--output", "c.nf"],
+                        ["compact", "--index", "b.nf", "--output", "c.nf"], ["verify", "b.nf"]):
+            with self.subTest(command=command):
+                self.run_badly(*command, "--timeout", "0", code=3, says=["deadline"])
+                self.run_well(*command, "--timeout", "60", "--threads", "1", "--memory-limit", "1G")
+        self.run_badly("build", "--vectors", "b.fbin", "--output", "c.nf", "--memory-limit", "1K",
+                       code=4, says=["1024"])
+
     def test_an_approximate_index_is_tuned(self):
         rows = [[(31 * i * (j + 3)) % 97 / 9 for j in range(3)] for i in range(3000)]
         write_bin(self.path("many.fbin"), rows, "f")

@@ -3,6 +3,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import threading
 import unittest
@@ -56,6 +57,45 @@ class Outputs(CommandLine):
         done = subprocess.run([NEARFIELD, *KNN, "--quiet", "--output", "/dev/stdout"],
                               cwd=self.folder, capture_output=True, timeout=60, check=True)
         self.assertEqual(done.stdout, self.path("i.ibin").read_bytes())
+
+    def test_json_and_results_never_share_a_stream(self):
+        self.path("words.txt").write_text("hallo\nhello\n")
+        self.run_well("build", "--vectors", "b.fbin", "--output", "b.nf")
+        for command in (
+                ["metric", "search", "words.txt", "--queries", "words.txt", "--output"],
+                ["metric", "pairs", "words.txt", "--radius", 1, "--output"],
+                ["build", "--vectors", "b.fbin", "--output"],
+                ["add", "--index", "b.nf", "--vectors", "q.fbin", "--output"],
+                ["compact", "--index", "b.nf", "--output"],
+                ["convert", "b.fbin"],
+        ):
+            with self.subTest(command=command):
+                self.run_badly(*command, "/dev/stdout", "--json", code=2,
+                               says=["/dev/stdout", "--json"])
+
+    def test_standard_output_goes_on_where_others_wrote(self):
+        with open(self.path("all"), "wb") as out:
+            for command in (["echo", "before"],
+                            [NEARFIELD, *KNN, "--quiet", "--output", "/dev/stdout"],
+                            ["echo", "after"]):
+                subprocess.run(command, cwd=self.folder, stdout=out, timeout=60, check=True)
+        self.run_well(*KNN, "--output", "i.ibin")
+        self.assertEqual(self.path("all").read_bytes(),
+                         b"before\n" + self.path("i.ibin").read_bytes() + b"after\n")
+
+    def test_sockets_for_input_and_output(self):
+        self.path("words.txt").write_text("hallo\nhello\n")
+        search = ["metric", "search", "words.txt", "-k", 1, "--quiet"]
+        self.path("typed.txt").write_text("hello\n")
+        expected = self.run_well(*search, "--queries", "typed.txt").stdout
+        ours, its = socket.socketpair()
+        with ours, its:
+            ours.sendall(b"hello\n")
+            ours.shutdown(socket.SHUT_WR)
+            done = subprocess.run([NEARFIELD, *map(str, search)], cwd=self.folder, stdin=its,
+                                  stdout=its, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(ours.recv(1000), expected.encode())
 
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "w") as full:

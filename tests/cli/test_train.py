@@ -1,4 +1,5 @@
 """nearfield train: a quantizer of a file, also after it was killed."""
+import json
 import random
 import re
 import struct
@@ -54,7 +55,33 @@ class Train(CommandLine):
                          self.path("whole.safetensors").read_bytes())
         self.assertFalse(self.path("kept").exists())
 
+    def test_info_and_verify_know_the_quantizer(self):
+        self.run_well(*TRAIN, "q.safetensors", "--kind", "pq", "--quiet")
+        size = self.path("q.safetensors").stat().st_size
+        told = json.loads(self.run_well("info", "--json", "q.safetensors").stdout)
+        error = told.pop("mean_squared_error")
+        self.assertGreater(error, 0)
+        self.assertEqual(told, {"file": "q.safetensors", "format": "quantizer", "kind": "pq",
+                                "codebooks": 3, "code_bits": 4, "code_bytes": 2, "cols": 6,
+                                "bytes": size})
+        self.assertEqual(self.run_well("info", "q.safetensors").stdout,
+                         "q.safetensors: quantizer, pq, 3 codebooks of 4 bits, 2 bytes a vector, "
+                         f"6 columns, mean squared error {error:.6g}, {size} bytes\n")
+        self.run_badly("info", "--values", "q.safetensors", code=1, says=["quantizer"])
+        self.assertIn("as it was written", self.run_well("verify", "q.safetensors").stdout)
+        self.run_badly("search", "--index", "q.safetensors", "--queries", "v.fbin", "--json",
+                       code=1, says=["no index", "nearfield-quantizer"])
+        flipped = bytearray(self.path("q.safetensors").read_bytes())
+        flipped[-5] ^= 1
+        self.path("q.safetensors").write_bytes(flipped)
+        self.run_badly("verify", "q.safetensors", code=1, says=["q.safetensors"])
+
     def test_says_what_is_wrong(self):
+        for option, value, says in (("--codebooks", 65, "from 1 to 64"),
+                                    ("--code-bits", 5, "not 4 or 8"),
+                                    ("--threads", 1025, "from 0 to 1024")):
+            self.run_badly("train", "--vectors", "v.fbin", "--output", "q.safetensors", option,
+                           value, code=2, says=[option, f"'{value}'", says])
         self.run_badly(*TRAIN, "q.bin", code=2, says=["--output", ".safetensors"])
         self.run_badly(*TRAIN, "q.safetensors", "--kind", "cq", code=2, says=["cq", "lsq"])
         self.run_badly(*TRAIN, "q.safetensors", "--rows", "5000", code=1, says=["4000", "5000"])
