@@ -97,7 +97,7 @@ void add_encode_command(CLI::App& app) {
       ->default_str(to_string(args->index.metric));
   command
       .add_flag("--byte-norms", args->index.byte_norms,
-                "Of an index of rq or lsq: lengths of codes in a byte, not in four")
+                "Of an index of rq or lsq: lengths of codes in a byte, not in 5")
       ->group(kSearch);
   add_run_options(command, args->run);
   add_device_options(command, args->run);

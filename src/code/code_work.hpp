@@ -13,6 +13,9 @@ namespace nearfield {
 
 class LsqDevice;
 
+// How often loops of one thread over all rows look at cancel and deadline: some ten milliseconds.
+inline constexpr std::int64_t kRowsPerCheck = 1 << 10;
+
 struct CodeWork {
   const CodeKernels& kernels;
   const Context& context;

@@ -93,6 +93,7 @@ std::vector<double> nearest_orthogonal(std::vector<double> matrix, std::int64_t 
   // R = U V^T, column by column: R[i][j] = the sum over p of U[i][p] V[j][p].
   std::vector<double> result(matrix.size());
   for (std::int64_t p = 0; p < size; ++p) {
+    monitor.check();
     const double* const u = matrix.data() + p * size;
     const double length = std::sqrt(product_of(u, u, size));
     for (std::int64_t j = 0; j < size; ++j) {

@@ -42,16 +42,51 @@ double mean_distance(const std::vector<KMeans>& parts, std::int64_t rows) {
 
 // What the codes of all parts stand for.
 void decode_parts(const std::vector<KMeans>& parts, const Codebooks& codebooks, std::int64_t count,
-                  float* out) {
+                  float* out, const Monitor& monitor) {
   for (int k = 0; k < codebooks.count; ++k) {
     const auto [first, width] = part_of(k, codebooks);
     const KMeans& part = parts[static_cast<std::size_t>(k)];
     for (std::int64_t row = 0; row < count; ++row) {
+      if (row % kRowsPerCheck == 0) monitor.check();
       const std::int64_t centroid = part.nearest[static_cast<std::size_t>(row)];
       std::copy_n(part.centroids.data() + centroid * width, width,
                   out + row * codebooks.cols + first);
     }
   }
+}
+
+// The kernel subtracts: with the rotation negated, it adds.
+std::vector<double> negated_matrix(const std::vector<float>& rotation, std::int64_t cols,
+                                   Turn turn) {
+  std::vector<double> matrix(rotation.size());
+  for (std::int64_t i = 0; i < cols; ++i) {
+    for (std::int64_t j = 0; j < cols; ++j) {
+      const std::int64_t from = turn == Turn::there ? i * cols + j : j * cols + i;
+      matrix[static_cast<std::size_t>(i * cols + j)] = -rotation[static_cast<std::size_t>(from)];
+    }
+  }
+  return matrix;
+}
+
+// Of rows that are 0 outside that part: what is left out would add 0 to sums, and change none.
+void rotate_columns(const FloatRows& rows, ColumnPart part, const std::vector<double>& negated,
+                    float* out, const CodeWork& work) {
+  const std::int64_t cols = rows.cols;
+  run_tasks(divide_up(rows.count, kRotatedRows), work.threads, [&](std::int64_t task, int) {
+    work.monitor.check();
+    const std::int64_t first = task * kRotatedRows;
+    const std::int64_t count = std::min(kRotatedRows, rows.count - first);
+    std::vector<double> values(static_cast<std::size_t>(count * cols));
+    std::vector<double> sums(values.size());
+    for (std::int64_t row = 0; row < count; ++row) {
+      std::copy_n(rows.row(first + row), cols, values.data() + row * cols);
+    }
+    work.kernels.subtract_products(sums.data(), cols, count, cols, values.data() + part.first, cols,
+                                   1, negated.data() + part.first * cols, cols, part.width);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      out[first * cols + static_cast<std::int64_t>(i)] = static_cast<float>(sums[i]);
+    }
+  });
 }
 
 }  // namespace
@@ -105,7 +140,7 @@ ProductCodes train_rotated_product(const FloatRows& rows, const QuantizerOptions
     }
     if (iteration > 0) work.monitor.advance(rows.count * options.codebooks);  // else k_means did
     if (iteration + 1 == options.iterations) break;  // the codebooks are of this rotation
-    decode_parts(parts, trained.codebooks, rows.count, decoded.data());
+    decode_parts(parts, trained.codebooks, rows.count, decoded.data(), work.monitor);
     trained.rotation = best_rotation(rows, decoded.data(), trained.rotation, work);
   }
   return trained;
@@ -127,30 +162,18 @@ std::int64_t rotate_bytes(std::int64_t rows, std::int64_t cols, int threads) {
 
 void rotate(const FloatRows& rows, const std::vector<float>& rotation, Turn turn, float* out,
             const CodeWork& work) {
-  const std::int64_t cols = rows.cols;
-  // The kernel subtracts: with the rotation negated, it adds.
-  std::vector<double> negated(rotation.size());
-  for (std::int64_t i = 0; i < cols; ++i) {
-    for (std::int64_t j = 0; j < cols; ++j) {
-      const std::int64_t from = turn == Turn::there ? i * cols + j : j * cols + i;
-      negated[static_cast<std::size_t>(i * cols + j)] = -rotation[static_cast<std::size_t>(from)];
-    }
+  rotate_columns(rows, {0, rows.cols}, negated_matrix(rotation, rows.cols, turn), out, work);
+}
+
+Codebooks rotated_back(const Codebooks& codebooks, const std::vector<float>& rotation,
+                       const CodeWork& work) {
+  Codebooks back(codebooks.count, codebooks.codewords, codebooks.cols);
+  const std::vector<double> matrix = negated_matrix(rotation, codebooks.cols, Turn::back);
+  for (int k = 0; k < codebooks.count; ++k) {
+    rotate_columns({codebooks.word(k, 0), codebooks.codewords, codebooks.cols, codebooks.cols},
+                   part_of(k, codebooks), matrix, back.word(k, 0), work);
   }
-  run_tasks(divide_up(rows.count, kRotatedRows), work.threads, [&](std::int64_t task, int) {
-    work.monitor.check();
-    const std::int64_t first = task * kRotatedRows;
-    const std::int64_t count = std::min(kRotatedRows, rows.count - first);
-    std::vector<double> values(static_cast<std::size_t>(count * cols));
-    std::vector<double> sums(values.size());
-    for (std::int64_t row = 0; row < count; ++row) {
-      std::copy_n(rows.row(first + row), cols, values.data() + row * cols);
-    }
-    work.kernels.subtract_products(sums.data(), cols, count, cols, values.data(), cols, 1,
-                                   negated.data(), cols, cols);
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      out[first * cols + static_cast<std::int64_t>(i)] = static_cast<float>(sums[i]);
-    }
-  });
+  return back;
 }
 
 }  // namespace nearfield

@@ -41,6 +41,10 @@ enum class Turn { there, back };
 void rotate(const FloatRows& rows, const std::vector<float>& rotation, Turn turn, float* out,
             const CodeWork& work);
 
+// Codewords that are 0 outside the columns of their codebook.
+Codebooks rotated_back(const Codebooks& codebooks, const std::vector<float>& rotation,
+                       const CodeWork& work);
+
 // What it takes beside its arguments.
 std::int64_t rotate_bytes(std::int64_t rows, std::int64_t cols, int threads);
 

@@ -51,7 +51,6 @@ const CodeKernels& kernels_of(const Context& context, int codewords) {
 // Rows as floats. Throws where a value is none, or too large.
 void read_floats(MatrixView rows, std::int64_t first, std::int64_t count, float* out,
                  const Monitor& monitor) {
-  constexpr std::int64_t kRowsPerCheck = 1 << 10;
   std::vector<double> decoded(static_cast<std::size_t>(rows.cols()));
   for (std::int64_t row = first; row < first + count; ++row, out += rows.cols()) {
     if ((row - first) % kRowsPerCheck == 0) monitor.check();
@@ -70,11 +69,14 @@ void read_floats(MatrixView rows, std::int64_t first, std::int64_t count, float*
 }
 
 // Small values beside usual ones are as good as 0, and may be.
-void check_squares(const FloatRows& rows, QuantizerKind kind) {
+void check_squares(const FloatRows& rows, QuantizerKind kind, const Monitor& monitor) {
   if (kind != QuantizerKind::rq && kind != QuantizerKind::lsq) return;
   float largest = 0;
-  for (std::int64_t i = 0; i < rows.count * rows.cols; ++i) {
-    largest = std::max(largest, std::abs(rows.values[i]));
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    if (row % kRowsPerCheck == 0) monitor.check();
+    for (std::int64_t i = 0; i < rows.cols; ++i) {
+      largest = std::max(largest, std::abs(rows.row(row)[i]));
+    }
   }
   if (largest > 0 && largest < kLeastOfTheLargest) {
     fail(ErrorCode::invalid_argument,
@@ -164,13 +166,16 @@ void check_training(const TrainOptions& training, QuantizerKind kind) {
   }
 }
 
-std::uint64_t fingerprint_of(const FloatRows& rows) {
+std::uint64_t fingerprint_of(const FloatRows& rows, const Monitor& monitor) {
   std::uint64_t sum = static_cast<std::uint64_t>(rows.count);
-  for (std::int64_t i = 0; i < rows.count * rows.cols; ++i) {
-    std::uint32_t bits;
-    std::memcpy(&bits, rows.values + i, sizeof(bits));
-    sum = (sum ^ bits) * 0x9E3779B97F4A7C15;
-    sum ^= sum >> 32;
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    if (row % kRowsPerCheck == 0) monitor.check();
+    for (std::int64_t i = 0; i < rows.cols; ++i) {
+      std::uint32_t bits;
+      std::memcpy(&bits, rows.row(row) + i, sizeof(bits));
+      sum = (sum ^ bits) * 0x9E3779B97F4A7C15;
+      sum ^= sum >> 32;
+    }
   }
   return sum;
 }
@@ -179,32 +184,22 @@ LsqState train_lsq(const FloatRows& rows, const QuantizerOptions& options,
                    const TrainOptions& training, const CodeWork& work) {
   const std::uint64_t seed = work.context.seed;
   const bool kept = !training.checkpoint.empty();
-  const std::uint64_t fingerprint = kept ? fingerprint_of(rows) : 0;
-  LsqState state;
-  std::optional<LsqCheckpoint> checkpoint;
-  if (kept) {
-    checkpoint =
-        read_checkpoint(training.checkpoint, options, seed, fingerprint, rows.count, rows.cols);
-  }
-  if (checkpoint) {
-    state = {std::move(checkpoint->codebooks), std::move(checkpoint->codes),
-             std::move(checkpoint->errors)};
-    work.monitor.advance(rows.count * std::ssize(state.errors));
+  LsqCheckpoint now{options, seed, kept ? fingerprint_of(rows, work.monitor) : 0, {}};
+  std::optional<LsqState> before;
+  if (kept) before = read_checkpoint(training.checkpoint, now, rows.count, rows.cols);
+  if (before) {
+    now.state = *std::move(before);
+    work.monitor.advance(rows.count * std::ssize(now.state.errors));
   } else {
-    state = begin_lsq(rows, options, seed, work);
+    now.state = begin_lsq(rows, options, seed, work);
   }
-  while (std::ssize(state.errors) < options.iterations) {
-    step_lsq(state, rows, options, seed, work);
-    if (kept) {
-      write_checkpoint(training.checkpoint,
-                       {options, seed, fingerprint, state.codebooks, state.codes, state.errors},
-                       work.context.cancel);
-    }
-    if (training.iteration) {
-      training.iteration(static_cast<int>(state.errors.size()), state.errors.back());
-    }
+  const std::vector<double>& errors = now.state.errors;
+  while (std::ssize(errors) < options.iterations) {
+    step_lsq(now.state, rows, options, seed, work);
+    if (kept) write_checkpoint(training.checkpoint, now, work.context.cancel);
+    if (training.iteration) training.iteration(static_cast<int>(errors.size()), errors.back());
   }
-  return state;
+  return std::move(now.state);
 }
 
 // Rows that training goes through, for its progress.
@@ -214,13 +209,16 @@ std::int64_t training_rows(const QuantizerOptions& options, std::int64_t rows) {
 }
 
 std::shared_ptr<const IcmTables> tables_of(const Quantizer::State& state, const CodeWork& work) {
-  const std::lock_guard lock(state.kept->mutex);
-  if (state.kept->kernels != &work.kernels) {
-    state.kept->tables =
+  Quantizer::State::KeptTables& kept = *state.kept;
+  const std::lock_guard one(kept.making);
+  if (kept.kernels != &work.kernels) {
+    auto tables =
         std::make_shared<const IcmTables>(state.coding, work.kernels, work.threads, work.monitor);
-    state.kept->kernels = &work.kernels;
+    const std::lock_guard lock(kept.mutex);
+    kept.tables = std::move(tables);
+    kept.kernels = &work.kernels;
   }
-  return state.kept->tables;
+  return kept.tables;
 }
 
 void find_codes(const Quantizer::State& state, const FloatRows& rows, std::uint8_t* codes,
@@ -280,10 +278,7 @@ void rotate_back(Quantizer::State& state, const Context& context) {
   if (state.rotation.empty()) return;
   Monitor monitor(context, 1);
   const CodeWork work{kernels_of(context, state.coding.codewords), context, 1, monitor};
-  state.decoding = state.coding;
-  rotate({state.coding.values.data(), std::int64_t{state.coding.count} * state.coding.codewords,
-          state.coding.cols, state.coding.cols},
-         state.rotation, Turn::back, state.decoding.values.data(), work);
+  state.decoding = rotated_back(state.coding, state.rotation, work);
 }
 
 }  // namespace
@@ -362,7 +357,7 @@ Quantizer Quantizer::train(MatrixView rows, const QuantizerOptions& options, con
     std::vector<float> values(static_cast<std::size_t>(rows.rows() * rows.cols()));
     read_floats(rows, 0, rows.rows(), values.data(), monitor);
     const FloatRows read{values.data(), rows.rows(), rows.cols(), rows.cols()};
-    check_squares(read, options.kind);
+    check_squares(read, options.kind, monitor);
     auto state = std::make_shared<State>();
     state->options = options;
     state->seed = context.seed;

@@ -4,16 +4,21 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <span>
 #include <system_error>
 
 #include "code/product_codes.hpp"
 #include "code/quantizer_state.hpp"
 #include "core/fail.hpp"
+#include "core/random.hpp"
 #include "io/tensor_file.hpp"
 
 namespace nearfield {
 namespace {
+
+// What comes back differs by float32's rounding of each number, 1e-4 for 65,536 columns.
+constexpr double kMostOffARotation = 1e-2;
 
 constexpr const char* kQuantizerFormat = "nearfield-quantizer";
 constexpr const char* kCheckpointFormat = "nearfield-training";
@@ -139,7 +144,7 @@ class QuantizerFile {
 
   std::vector<float> rotation(std::int64_t cols) const {
     auto rotation = values<float>(kRotationTensor, TensorType::f32, {cols, cols});
-    check_read_values(rotation, kMostOfARotation, file_.path(), kRotationTensor);
+    check_read_rotation(rotation, cols, file_.path(), kRotationTensor);
     return rotation;
   }
 
@@ -214,6 +219,26 @@ void check_read_codebooks(const Codebooks& codebooks, QuantizerKind kind, const 
   }
 }
 
+void check_read_rotation(std::span<const float> rotation, std::int64_t cols,
+                         const std::string& path, std::string_view tensor) {
+  check_read_values(rotation, kMostOfARotation, path, tensor);
+  Random random(0);
+  std::vector<double> signs(static_cast<std::size_t>(cols));
+  for (double& sign : signs) sign = random.below(2) == 0 ? -1 : 1;
+  std::vector<double> turned(signs.size());
+  const auto row = [&](std::size_t i) { return rotation.data() + i * signs.size(); };
+  for (std::size_t i = 0; i < signs.size(); ++i) {
+    for (std::size_t j = 0; j < signs.size(); ++j) turned[j] += signs[i] * row(i)[j];
+  }
+  for (std::size_t i = 0; i < signs.size(); ++i) {
+    const double back = std::inner_product(turned.begin(), turned.end(), row(i), 0.0);
+    if (std::abs(back - signs[i]) <= kMostOffARotation) continue;
+    fail(ErrorCode::corrupt_file,
+         "{}: tensor '{}' is no rotation: turned there and back, value {} is {:g} and was {:g}",
+         path, tensor, i, back, signs[i]);
+  }
+}
+
 void write_quantizer(const std::string& path, const Quantizer::State& state,
                      const CancelToken& cancel) {
   std::vector<TensorToWrite> tensors{codebooks_tensor(state.coding), errors_tensor(state.errors)};
@@ -244,48 +269,42 @@ void write_checkpoint(const std::string& path, const LsqCheckpoint& checkpoint,
                       const CancelToken& cancel) {
   auto metadata = metadata_of(kCheckpointFormat, checkpoint.options, checkpoint.seed);
   metadata["fingerprint"] = fmt::format("{}", checkpoint.fingerprint);
+  const LsqState& state = checkpoint.state;
   const int m = checkpoint.options.codebooks;
   write_whole(path,
-              {codebooks_tensor(checkpoint.codebooks), errors_tensor(checkpoint.errors),
-               tensor_in_memory(kCodesTensor, TensorType::u8, {std::ssize(checkpoint.codes) / m, m},
-                                std::as_bytes(std::span(checkpoint.codes)))},
+              {codebooks_tensor(state.codebooks), errors_tensor(state.errors),
+               tensor_in_memory(kCodesTensor, TensorType::u8, {std::ssize(state.codes) / m, m},
+                                std::as_bytes(std::span(state.codes)))},
               std::move(metadata), cancel);
 }
 
-std::optional<LsqCheckpoint> read_checkpoint(const std::string& path,
-                                             const QuantizerOptions& options, std::uint64_t seed,
-                                             std::uint64_t fingerprint, std::int64_t rows,
-                                             std::int64_t cols) {
+std::optional<LsqState> read_checkpoint(const std::string& path, const LsqCheckpoint& expected,
+                                        std::int64_t rows, std::int64_t cols) {
   std::error_code error;
   const bool there = std::filesystem::exists(path, error);
   if (error) fail(ErrorCode::io, "{}: cannot be looked for: {}", path, error.message());
   if (!there) return std::nullopt;
   const QuantizerFile file(path, kCheckpointFormat);
-  LsqCheckpoint checkpoint;
-  checkpoint.options = file.options();
-  checkpoint.seed = file.number<std::uint64_t>("seed");
-  checkpoint.fingerprint = file.number<std::uint64_t>("fingerprint");
-  if (checkpoint.options != options || checkpoint.seed != seed ||
-      checkpoint.fingerprint != fingerprint || file.cols() != cols) {
+  const QuantizerOptions& options = expected.options;
+  if (file.options() != options || file.number<std::uint64_t>("seed") != expected.seed ||
+      file.number<std::uint64_t>("fingerprint") != expected.fingerprint || file.cols() != cols) {
     fail(ErrorCode::invalid_argument,
          "{}: is of a training on other rows, or with other options or another seed: remove it, or "
          "name another checkpoint",
          path);
   }
-  checkpoint.codebooks = file.codebooks(options);
-  checkpoint.errors = file.errors();
-  checkpoint.codes =
-      file.values<std::uint8_t>(kCodesTensor, TensorType::u8, {rows, options.codebooks});
+  LsqState state{file.codebooks(options),
+                 file.values<std::uint8_t>(kCodesTensor, TensorType::u8, {rows, options.codebooks}),
+                 file.errors()};
   const auto is_code = [&](std::uint8_t code) { return code < 1 << options.bits; };
-  if (!std::all_of(checkpoint.codes.begin(), checkpoint.codes.end(), is_code)) {
+  if (!std::ranges::all_of(state.codes, is_code)) {
     file.reject("tensor '{}' has a code that no codebook has", kCodesTensor);
   }
-  if (std::ssize(checkpoint.errors) > options.iterations) {
-    file.reject("says that {} of {} iterations are done", checkpoint.errors.size(),
-                options.iterations);
+  if (std::ssize(state.errors) > options.iterations) {
+    file.reject("says that {} of {} iterations are done", state.errors.size(), options.iterations);
   }
   file.check_sums();
-  return checkpoint;
+  return state;
 }
 
 }  // namespace nearfield

@@ -14,6 +14,7 @@
 
 #include "code/codebooks.hpp"
 #include "code/icm_tables.hpp"
+#include "code/train_lsq.hpp"
 
 namespace nearfield {
 
@@ -48,8 +49,10 @@ struct Quantizer::State {
   const Codebooks& codebooks() const { return rotation.empty() ? coding : decoding; }
 
   // The tables of the last ISA that was asked for: they take longer to make than some rows to code.
+  // Who only asks whether there are some does not wait for who makes them.
   struct KeptTables {
-    std::mutex mutex;
+    std::mutex making;
+    std::mutex mutex;  // of what follows
     const CodeKernels* kernels = nullptr;
     std::shared_ptr<const IcmTables> tables;
   };
@@ -68,14 +71,16 @@ void check_read_values(std::span<const float> values, float most, const std::str
 void check_read_codebooks(const Codebooks& codebooks, QuantizerKind kind, const std::string& path,
                           std::string_view tensor);
 
+// Of a file: turned there and back, a vector is what it was.
+void check_read_rotation(std::span<const float> rotation, std::int64_t cols,
+                         const std::string& path, std::string_view tensor);
+
 // Of a training that can go on.
 struct LsqCheckpoint {
   QuantizerOptions options;
   std::uint64_t seed = 0;
   std::uint64_t fingerprint = 0;  // of the rows
-  Codebooks codebooks;
-  std::vector<std::uint8_t> codes;
-  std::vector<double> errors;
+  LsqState state;
 };
 
 void write_quantizer(const std::string& path, const Quantizer::State& state,
@@ -86,10 +91,8 @@ void write_checkpoint(const std::string& path, const LsqCheckpoint& checkpoint,
                       const CancelToken& cancel);
 
 // Empty if there is no such file. Throws corrupt_file where it is none, invalid_argument where it
-// is of other rows, options or seed.
-std::optional<LsqCheckpoint> read_checkpoint(const std::string& path,
-                                             const QuantizerOptions& options, std::uint64_t seed,
-                                             std::uint64_t fingerprint, std::int64_t rows,
-                                             std::int64_t cols);
+// is of other rows, options or seed than expected.
+std::optional<LsqState> read_checkpoint(const std::string& path, const LsqCheckpoint& expected,
+                                        std::int64_t rows, std::int64_t cols);
 
 }  // namespace nearfield

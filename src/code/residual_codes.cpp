@@ -140,6 +140,7 @@ ResidualCodes train_residual(const FloatRows& rows, const QuantizerOptions& opti
         k_means(residuals, words, options.iterations, seed, static_cast<std::uint64_t>(k), work);
     std::copy(means.centroids.begin(), means.centroids.end(), trained.codebooks.word(k, 0));
     for (std::int64_t row = 0; row < rows.count; ++row) {
+      if (row % kRowsPerCheck == 0) work.monitor.check();
       const float* const word =
           trained.codebooks.word(k, means.nearest[static_cast<std::size_t>(row)]);
       for (std::int64_t i = 0; i < rows.cols; ++i) {

@@ -45,6 +45,7 @@ class Cholesky {
       double* const part = b + from;
       const std::int64_t width = to - from;
       for (std::int64_t first = 0; first < size_; first += kSolveBlock) {
+        monitor_.check();
         const std::int64_t end = std::min(first + kSolveBlock, size_);
         kernels_.subtract_products(part + first * cols, cols, end - first, width, at(0, first), 1,
                                    size_, part, cols, first);
@@ -55,6 +56,7 @@ class Cholesky {
         }
       }
       for (std::int64_t end = size_; end > 0; end = end - 1 - (end - 1) % kSolveBlock) {
+        monitor_.check();
         const std::int64_t first = (end - 1) / kSolveBlock * kSolveBlock;
         kernels_.subtract_products(part + first * cols, cols, end - first, width, at(first, end),
                                    size_, 1, part + end * cols, cols, size_ - end);

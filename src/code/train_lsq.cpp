@@ -21,10 +21,11 @@ std::uint64_t seed_of(std::uint64_t seed, std::size_t iteration) {
   return Random(seed, iteration + 1).next_u64();
 }
 
-std::vector<double> deviations(const FloatRows& rows) {
+std::vector<double> deviations(const FloatRows& rows, const Monitor& monitor) {
   std::vector<double> sums(static_cast<std::size_t>(rows.cols));
   std::vector<double> squares(sums.size());
   for (std::int64_t row = 0; row < rows.count; ++row) {
+    if (row % kRowsPerCheck == 0) monitor.check();
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const double value = rows.row(row)[i];
       sums[i] += value;
@@ -97,7 +98,10 @@ LsqState begin_lsq(const FloatRows& rows, const QuantizerOptions& options, std::
   state.codes.resize(static_cast<std::size_t>(rows.count * options.codebooks));
   // Here a code hangs on the row's place, so that equal rows do not all begin alike.
   Random random(seed);
-  for (auto& code : state.codes) code = static_cast<std::uint8_t>(random.below(words));
+  for (std::size_t i = 0; i < state.codes.size(); ++i) {
+    if (i % (std::size_t{kRowsPerCheck} * kMostCodebooks) == 0) work.monitor.check();
+    state.codes[i] = static_cast<std::uint8_t>(random.below(words));
+  }
   update_codebooks(rows.values, rows.count, state.codes.data(), state.codebooks, work.kernels,
                    work.threads, work.monitor, work.device);
   return state;
@@ -111,7 +115,7 @@ void step_lsq(LsqState& state, const FloatRows& rows, const QuantizerOptions& op
   Codebooks noisy;
   if (relaxation == Relaxation::codebooks) {
     noisy = state.codebooks;
-    add_noise(noisy.values.data(), noisy.count * noisy.codewords, deviations(rows),
+    add_noise(noisy.values.data(), noisy.count * noisy.codewords, deviations(rows, work.monitor),
               heat / noisy.count, seed, iteration, work);
   }
   const LocalSearch search{
@@ -130,7 +134,8 @@ void step_lsq(LsqState& state, const FloatRows& rows, const QuantizerOptions& op
   std::vector<float> moved;
   if (relaxation == Relaxation::rows) {
     moved.assign(rows.values, rows.values + rows.count * rows.cols);
-    add_noise(moved.data(), rows.count, deviations(rows), heat, seed, iteration, work);
+    add_noise(moved.data(), rows.count, deviations(rows, work.monitor), heat, seed, iteration,
+              work);
   }
   update_codebooks(moved.empty() ? rows.values : moved.data(), rows.count, state.codes.data(),
                    state.codebooks, work.kernels, work.threads, work.monitor, work.device);
@@ -146,7 +151,8 @@ std::int64_t train_lsq_bytes(const QuantizerOptions& options, std::int64_t count
   const std::int64_t copied = relaxation_of(options) == Relaxation::rows ? count * cols * 4 : 0;
   const std::int64_t updating = codebook_update_bytes(m, words, cols) + copied +
                                 (on_device ? LsqDevice::adding_bytes(m, words) : 0);
-  return std::max(searching, updating) + count * (m + 4) + 2 * 4 * words * cols * m;
+  const std::int64_t of_a_row = m + 4 + (m == 1 ? 8 : 0);  // its code, its cost; and its distance
+  return std::max(searching, updating) + count * of_a_row + 2 * 4 * words * cols * m;
 }
 
 }  // namespace nearfield

@@ -93,7 +93,7 @@ class Coded final : public Family {
   SharedFamilyData open(const TensorFile& file, std::int64_t rows) const override {
     const auto codes = open_coded(file, spec_, parameters_, rows);
     if (codes != nullptr) {
-      const std::lock_guard lock(training_);
+      const std::lock_guard lock(knowing_);
       trained_ = codes->shared_trained();
     }
     return codes;
@@ -135,7 +135,7 @@ class Coded final : public Family {
 
  private:
   SharedCodedTrained trained() const {
-    const std::lock_guard lock(training_);
+    const std::lock_guard lock(knowing_);
     return trained_;
   }
   // Whether so many rows have codes.
@@ -144,11 +144,14 @@ class Coded final : public Family {
   // them. Null before.
   SharedCodedTrained trained_on(std::span<const PartView> parts, MatrixView behind,
                                 const Context& context) const {
-    const std::lock_guard lock(training_);
-    if (trained_ == nullptr && live_rows(parts) + behind.rows() >= parameters_.train) {
-      trained_ = train_coded(parts, behind, parameters_, context);
+    const std::lock_guard one(training_);
+    SharedCodedTrained known = trained();
+    if (known == nullptr && live_rows(parts) + behind.rows() >= parameters_.train) {
+      known = train_coded(parts, behind, parameters_, context);
+      const std::lock_guard lock(knowing_);
+      trained_ = known;
     }
-    return trained_;
+    return known;
   }
   // The codes of the live rows of parts, behind each other; null if there are none. Those of a part
   // in memory that has lost none are shared.
@@ -221,7 +224,8 @@ class Coded final : public Family {
   IndexSpec spec_;
   CodedParameters parameters_;
   std::unique_ptr<Family> flat_;
-  mutable std::mutex training_;  // guards trained_
+  mutable std::mutex training_;  // one trains, and statistics do not wait for it
+  mutable std::mutex knowing_;   // guards trained_
   mutable SharedCodedTrained trained_;
 };
 

@@ -50,7 +50,7 @@ class CodedOpening {
     check_read_codebooks(state->coding, options.kind, file_.path(), kBooks);
     if (options.kind == QuantizerKind::opq) {
       state->rotation = floats(kTurned, {cols_, cols_});
-      check_read_values(state->rotation, kMostOfARotation, file_.path(), kTurned);
+      check_read_rotation(state->rotation, cols_, file_.path(), kTurned);
     }
     return make_quantizer(std::move(state));
   }
@@ -106,6 +106,7 @@ class CodedToWrite final : public FamilyTensors {
     for_each_code(
         parts,
         [&](const CodedRows::Chunk& chunk, Range range, std::int64_t at) {
+          monitor.check();
           blocks_.copy(chunk.blocks, chunk.norms, range.begin, range.size(), at);
         },
         [&](MatrixView rows, std::int64_t at) {

@@ -313,9 +313,11 @@ std::shared_ptr<const CodedRows> CodedRows::gathered(std::span<const PartView> p
       done += some;
     }
   };
+  const Monitor monitor(context, rows);
   for_each_code(
       parts,
       [&](const Chunk& chunk, Range range, std::int64_t at) {
+        monitor.check();
         divide(at, range.size(), [&](CodeBlocks& to, std::int64_t place, auto first, auto count) {
           to.copy(chunk.blocks, chunk.norms, range.begin + first, count, place);
         });

@@ -167,7 +167,7 @@ inline std::int64_t uncoded_rows(std::span<const PartView> parts) {
 }
 
 // Of the live rows of parts, in their order, calls copy(chunk, range in it, at) for those that have
-// codes and encode(rows, at) for a chunk at most of those that have none; the first goes to place
+// codes and encode(rows, at) for those that have none, kChunkRows at most; the first goes to place
 // 0.
 template <class Copy, class Encode>
 void for_each_code(std::span<const PartView> parts, const Copy& copy, const Encode& encode) {
@@ -176,10 +176,14 @@ void for_each_code(std::span<const PartView> parts, const Copy& copy, const Enco
     const auto* const codes = static_cast<const CodedRows*>(view.family.get());
     const std::int64_t coded = end_of_coded(view, {begin, end});
     if (codes != nullptr) {
-      codes->for_each_chunk(begin, coded,
-                            [&](const CodedRows::Chunk& chunk, std::int64_t first, Range range) {
-                              copy(chunk, range, at + first + range.begin - begin);
-                            });
+      codes->for_each_chunk(
+          begin, coded, [&](const CodedRows::Chunk& chunk, std::int64_t first, Range range) {
+            const std::int64_t place = at + first - begin;
+            for (std::int64_t row = range.begin; row < range.end; row += CodedRows::kChunkRows) {
+              const std::int64_t stop = std::min(row + CodedRows::kChunkRows, range.end);
+              copy(chunk, Range{row, stop}, place + row);
+            }
+          });
     }
     for (std::int64_t row = coded; row < end; row += CodedRows::kChunkRows) {
       const std::int64_t count = std::min(CodedRows::kChunkRows, end - row);

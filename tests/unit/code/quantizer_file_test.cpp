@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nearfield/quantize.hpp>
@@ -84,14 +85,24 @@ TEST(QuantizerFile, FilesWithAnythingButARotationAreRefused) {
   auto state = std::make_shared<Quantizer::State>();
   state->options = small(QuantizerKind::opq);
   state->coding = Codebooks(4, 16, kCols);
-  state->rotation.assign(kCols * kCols, 0.5F);
+  state->rotation.assign(kCols * kCols, 0);
+  for (std::int64_t i = 0; i < kCols; ++i) {
+    state->rotation[static_cast<std::size_t>(i * kCols + (i + 3) % kCols)] = 1;
+  }
   const std::string path = folder.path("rotated.safetensors");
   write_quantizer(path, *state, {});
   EXPECT_EQ(Quantizer::open(path).cols(), kCols);
-  state->rotation[3] = 2;
-  write_quantizer(path, *state, {});
-  test::expect_error([&] { Quantizer::open(path); }, ErrorCode::corrupt_file,
-                     {"rotated.safetensors", "rotation"});
+  const auto refused = [&](std::size_t at, float value, std::string_view says) {
+    const float before = std::exchange(state->rotation[at], value);
+    write_quantizer(path, *state, {});
+    test::expect_error([&] { Quantizer::open(path); }, ErrorCode::corrupt_file,
+                       {"rotated.safetensors", "rotation", says});
+    state->rotation[at] = before;
+  };
+  refused(3, 2, "beyond");
+  refused(3, 0.9F, "value 0 is");
+  refused(5, 0.5F, "no rotation");
+  refused(7, NAN, "not finite");
 }
 
 // Encoding looks at the columns of a codebook alone, decoding at all: they would not agree.

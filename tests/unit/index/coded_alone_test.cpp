@@ -1,6 +1,8 @@
 // Codes without vectors: an index that has dropped them answers as one that kept them and lets
 // codes decide.
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -310,6 +312,33 @@ TEST(CodedAlone, ACodewordOfPqOutsideItsColumnsIsRefused) {
     folder.put("changed", bytes);
     expect_error([&] { Index::open(folder.path("changed")); }, ErrorCode::corrupt_file,
                  {"changed", "coded.codebooks", "codeword 0 of codebook 0", "columns 0 to"});
+  }
+}
+
+// A second or more of it, of which each question would wait for what is left.
+TEST(CodedAlone, StatisticsDoNotWaitForTraining) {
+  using Clock = std::chrono::steady_clock;
+  const Matrix rows = some_vectors(kRowsAlone, 16);
+  Index index(alone_spec("coded,kind=lsq,codebooks=4,iterations=20,train=3000"));
+  const auto begin = Clock::now();
+  auto added = std::async(std::launch::async, [&] { index.add(rows); });
+  Clock::duration longest{};
+  while (added.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+    const auto asked = Clock::now();
+    EXPECT_GE(index.stats().bytes, 0);
+    longest = std::max(longest, Clock::now() - asked);
+  }
+  added.get();
+  EXPECT_LT(longest, (Clock::now() - begin) / 2);
+}
+
+TEST(CodedAlone, AWrongKIsRefusedBeforeCodesAreScanned) {
+  Index index(alone_spec(kFamiliesAlone[0]));
+  index.add(some_vectors(kRowsAlone, 17));
+  const Matrix queries = some_vectors(12'000, 18);  // more than are re-ranked at once
+  for (const std::int64_t k : {std::int64_t{-1}, std::int64_t{1} << 41}) {
+    expect_error([&] { index.search(queries, {.k = k}); }, ErrorCode::invalid_argument,
+                 {"k is 0 to", std::to_string(k)});
   }
 }
 
