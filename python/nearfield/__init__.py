@@ -52,7 +52,6 @@ from nearfield._index import Index, IndexStats, verify_index
 from nearfield._info import MetricInfo, isas, metrics
 from nearfield._match_pairs import match_pairs
 from nearfield._metric_index import (
-    CMetric,
     MetricIndex,
     MetricIndexStats,
     MetricReport,
@@ -60,6 +59,7 @@ from nearfield._metric_index import (
     check_metric,
     object_metrics,
 )
+from nearfield._objects import CMetric
 from nearfield._pairwise import pairwise
 from nearfield._plans import (
     plan_graph,

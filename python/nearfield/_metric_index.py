@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
 from nearfield import _core
-from nearfield._arguments import MOST_INT64, file_name, flag, integer, real, seed_number, text
+from nearfield._arguments import MOST_INT64, file_name, flag, integer, real, seed_number
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
 from nearfield._index import IdsLike, _take_ids
+from nearfield._objects import CMetric, MetricLike, NumberedObjects, listed, objects_of
 from nearfield._results import (
     Neighbors,
     Pairs,
@@ -29,60 +27,10 @@ from nearfield._results import (
 from nearfield._run import Progress, running
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
     from typing_extensions import Self
 
 CHOICES = ("random", "max_separation", "incremental")
-NUMBER_BYTES = 8
-# Of a callable: that of any metric that says nothing else.
-USUAL_SLACK = 2.0**-40
-
-BatchedMetric: TypeAlias = Callable[[Any, list[Any]], "ArrayLike"]
-
-
-class HasAddress(Protocol):
-    """What numba.cfunc returns."""
-
-    @property
-    def address(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class CMetric:
-    """A C function as a metric.
-
-    double f(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes)
-
-    It is called from several threads at once, without Python's lock. Objects are bytes, str (as
-    UTF-8) or arrays.
-
-    function: what numba.cfunc made, which an index keeps; or an address, whose code the caller must
-        keep for as long as the index: of cffi int(ffi.cast("uintptr_t", f)).
-    name: for files, which are opened under the metric of the same name only. Two functions without
-        one are told apart by the distances between the first objects of a file, if by anything.
-    whole_numbers: whether all distances are.
-    slack: the part of a distance by which rounding breaks the triangle inequality.
-    alignment: objects begin at a multiple of so many bytes, and have one: 8 for float64.
-    device_source: the same in OpenCL C, for searches on devices: a function double
-        nearfield_distance(__global const uchar* a, uint a_bytes, __global const uchar* b, uint
-        b_bytes) that gives the same bits. Some distances are compared; one that differs is an
-        error. Without it the CPU computes distances.
-    """
-
-    function: int | HasAddress
-    name: str = "a C function"
-    whole_numbers: bool = False
-    slack: float | None = None
-    alignment: int = 1
-    device_source: str = ""
-
-    @property
-    def address(self) -> int:
-        found = self.function if isinstance(self.function, int) else self.function.address
-        return integer("function", found)
-
-
-MetricLike: TypeAlias = str | CMetric | BatchedMetric
 
 
 @dataclass(frozen=True)
@@ -131,118 +79,6 @@ class MetricReport:
 
     def __str__(self) -> str:
         return self.text
-
-
-class _Objects:
-    """How objects become the bytes that the engine keeps, and back."""
-
-    metric: _core.ObjectMetric
-
-    def packed(self, objects: Sequence[Any]) -> list[bytes]:
-        raise NotImplementedError
-
-    def unpacked(self, kept: bytes) -> Any:
-        raise NotImplementedError
-
-    def forget(self, packed: list[bytes]) -> None:
-        """Those of a call that is over."""
-
-    @contextmanager
-    def lent(self, name: str, objects: Iterable[Any]) -> Iterator[list[bytes]]:
-        """Packed for one call."""
-        packed = self.packed(_listed(name, objects))
-        try:
-            yield packed
-        finally:
-            self.forget(packed)
-
-
-class _BytesOf(_Objects):
-    """Objects of a metric that reads bytes."""
-
-    def __init__(
-        self,
-        metric: _core.ObjectMetric,
-        dtype: type[Any] | None = None,
-        function: int | HasAddress | None = None,
-    ) -> None:
-        self.metric = metric
-        self.dtype = dtype  # of arrays; None: bytes or text
-        self.function = function  # the engine has its address: the code must stay
-
-    def packed(self, objects: Sequence[Any]) -> list[bytes]:
-        return [self._pack(one) for one in objects]
-
-    def _pack(self, one: Any) -> bytes:
-        if isinstance(one, bytes):
-            return one
-        if self.dtype is not None:
-            return self._numbers(one, self.dtype).tobytes()
-        if isinstance(one, str):
-            return one.encode("utf-8", "surrogateescape")
-        if isinstance(one, (np.ndarray, bytearray, memoryview)):
-            return np.ascontiguousarray(one).tobytes()
-        raise TypeError(f"an object must be a str, bytes or an array, got {one!r}")
-
-    @staticmethod
-    def _numbers(one: Any, dtype: type[Any]) -> NDArray[Any]:
-        if isinstance(one, str):
-            raise TypeError(f"an object of this metric must be numbers, got {one!r}")
-        return _members(one) if dtype is np.uint64 else np.ascontiguousarray(one, dtype=dtype)
-
-    def unpacked(self, kept: bytes) -> Any:
-        if self.dtype is None:
-            return kept
-        return np.frombuffer(kept, dtype=self.dtype)
-
-
-class _TextsOf(_BytesOf):
-    def unpacked(self, kept: bytes) -> str:
-        return kept.decode("utf-8", "surrogateescape")
-
-
-class _Numbered(_Objects):
-    """Objects of any kind, which stay here: the engine keeps their numbers."""
-
-    def __init__(self, call: BatchedMetric, batched: bool, slack: float) -> None:
-        self.call = call
-        self.batched = batched
-        self.objects: dict[int, Any] = {}
-        self.numbers = itertools.count()
-        # Weakly: the collector does not see through the engine, and a circle would stay for ever.
-        method = weakref.WeakMethod(self._distances)
-
-        def distances(one: int, others: list[int]) -> NDArray[np.float64]:
-            alive = method()
-            assert alive is not None  # who asks holds the index
-            return alive(one, others)
-
-        self.metric = _core.callable_metric(distances, slack)
-
-    def _distances(self, one: int, others: list[int]) -> NDArray[np.float64]:
-        first = self.objects[one]
-        seconds = [self.objects[other] for other in others]
-        found: Any = (
-            self.call(first, seconds)
-            if self.batched
-            else [self.call(first, second) for second in seconds]
-        )
-        return np.ascontiguousarray(found, dtype=np.float64).reshape(-1)
-
-    def packed(self, objects: Sequence[Any]) -> list[bytes]:
-        packed = []
-        for one in objects:
-            number = next(self.numbers)
-            self.objects[number] = one
-            packed.append(number.to_bytes(NUMBER_BYTES, "little"))
-        return packed
-
-    def unpacked(self, kept: bytes) -> Any:
-        return self.objects[int.from_bytes(kept, "little")]
-
-    def forget(self, packed: list[bytes]) -> None:
-        for kept in packed:
-            del self.objects[int.from_bytes(kept, "little")]
 
 
 class MetricIndex:
@@ -294,7 +130,7 @@ class MetricIndex:
     ) -> None:
         if choice not in CHOICES:
             raise InvalidArgumentError(f"choice is {choice!r}, expected one of {CHOICES}")
-        self._objects = _objects_of(metric, batched, slack)
+        self._objects = objects_of(metric, batched, slack)
         self._core = _core.MetricIndex(
             self._objects.metric,
             None if pivots is None else integer("pivots", pivots),
@@ -332,7 +168,7 @@ class MetricIndex:
         """
         _refuse_callable(metric, "opened")
         index = cls.__new__(cls)
-        index._objects = _objects_of(metric)
+        index._objects = objects_of(metric)
         index._core = _core.MetricIndex.open(
             file_name("path", path),
             index._objects.metric,
@@ -355,13 +191,13 @@ class MetricIndex:
         `verify_index` does the same under the metric that the file names, if it is the library's.
         """
         _refuse_callable(metric, "verified")
-        objects = _objects_of(metric)
+        objects = objects_of(metric)
         with running(Copies(True), timeout=timeout, progress=progress) as run:
             _core.MetricIndex.verify(file_name("path", path), objects.metric, run)
 
     def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
         """Writes it to a file. Not under a Python callable, whose objects are Python's."""
-        if isinstance(self._objects, _Numbered):
+        if isinstance(self._objects, NumberedObjects):
             _refuse_callable(self._objects.call, "saved")
         with running(Copies(True), timeout=timeout) as run:
             self._core.save(file_name("path", path), run)
@@ -377,7 +213,7 @@ class MetricIndex:
     ) -> NDArray[np.int64]:
         """Adds objects, and returns their ids: the next numbers that were never used, or yours."""
         given = None if ids is None else _take_ids(ids, Copies(True))
-        packed = self._objects.packed(_listed("objects", objects))
+        packed = self._objects.packed(listed("objects", objects))
         try:
             with running(Copies(True), threads=threads, timeout=timeout, progress=progress) as run:
                 first = self._core.add(packed, given, self._seed, run)
@@ -389,7 +225,7 @@ class MetricIndex:
     def remove(self, ids: IdsLike) -> int:
         """Removes what is there under these ids. How many there were."""
         taken = _take_ids(ids, Copies(True))
-        if not isinstance(self._objects, _Numbered):
+        if not isinstance(self._objects, NumberedObjects):
             return self._core.remove(taken)
         with self._removing:
             there = [one for one in np.unique(taken).tolist() if self._core.contains(one)]
@@ -566,8 +402,8 @@ def check_metric(
     `batched` and `slack` are those of a callable, as for `MetricIndex`; of another seed the triples
     are others.
     """
-    kind = _objects_of(metric, batched, slack)
-    packed = kind.packed(_listed("objects", objects))
+    kind = objects_of(metric, batched, slack)
+    packed = kind.packed(listed("objects", objects))
     with running(Copies(True), timeout=timeout, progress=progress) as run:
         seen, distances, *rules, words = _core.check_metric(
             kind.metric, packed, integer("triples", triples), seed_number(seed), run
@@ -585,76 +421,12 @@ def object_metrics() -> list[tuple[str, str]]:
     return [(name, description) for name, description, _ in _core.object_metrics()]
 
 
-def _objects_of(metric: MetricLike, batched: bool = True, slack: float | None = None) -> _Objects:
-    if isinstance(metric, (str, CMetric)):
-        _refuse_options_of_callables(metric, batched, slack)
-    if isinstance(metric, str):
-        made = _core.object_metric(text("metric", metric))
-        inputs = {name.partition(":")[0]: kind for name, _, kind in _core.object_metrics()}
-        kind = inputs[metric.partition(":")[0]]
-        if kind == "text":
-            return _TextsOf(made)
-        return _BytesOf(made, np.uint64 if kind == "members" else np.float64)
-    if isinstance(metric, CMetric):
-        return _BytesOf(
-            _core.function_metric(
-                metric.address,
-                text("name", metric.name),
-                integer("alignment", metric.alignment),
-                metric.whole_numbers,
-                metric.slack,
-                text("device_source", metric.device_source),
-            ),
-            function=metric.function,
-        )
-    if not callable(metric):
-        raise TypeError(f"metric must be a name, a callable or a CMetric, got {metric!r}")
-    return _Numbered(metric, batched, USUAL_SLACK if slack is None else real("slack", slack))
-
-
-def _refuse_options_of_callables(metric: str | CMetric, batched: bool, slack: float | None) -> None:
-    if not batched:
-        raise InvalidArgumentError(
-            f"batched=False is for a Python callable, and the metric is {metric!r}: leave it out"
-        )
-    if slack is None:
-        return
-    if isinstance(metric, CMetric):
-        raise InvalidArgumentError(f"slack is {slack!r}: give it to the CMetric, as slack={slack}")
-    raise InvalidArgumentError(
-        f"slack is {slack!r}, and the metric '{metric}' has its own: leave it out"
-    )
-
-
-def _members(one: Any) -> NDArray[np.uint64]:
-    """NumPy would cut off what is behind a point, and take a negative one for a large one."""
-    if isinstance(one, np.ndarray) and one.dtype.kind == "u":
-        return np.ascontiguousarray(one, dtype=np.uint64)
-    members = []
-    for member in one.reshape(-1).tolist() if isinstance(one, np.ndarray) else one:
-        whole = isinstance(member, (int, np.integer)) or (
-            isinstance(member, (float, np.floating)) and float(member).is_integer()
-        )
-        if not whole or not 0 <= int(member) < 1 << 64:
-            raise InvalidArgumentError(
-                f"a member of a set must be a whole number of 0 to 2^64 - 1, got {member!r}"
-            )
-        members.append(int(member))
-    return np.array(members, dtype=np.uint64)
-
-
 def _refuse_callable(metric: MetricLike, what: str) -> None:
     if not isinstance(metric, (str, CMetric)):
         raise UnsupportedError(
             f"an index under a Python callable cannot be {what}: its objects are Python's own; "
             "use a name or a CMetric"
         )
-
-
-def _listed(name: str, given: Iterable[Any]) -> list[Any]:
-    if isinstance(given, (str, bytes)):
-        raise TypeError(f"{name} must be a list of objects, got {given!r}")
-    return list(given)
 
 
 def _optional(name: str, value: int | None) -> int | None:
