@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AnySet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -134,6 +135,14 @@ class _BytesOf(Objects):
 
 
 class _TextsOf(_BytesOf):
+    def _pack(self, one: Any) -> bytes:
+        if not isinstance(one, (str, bytes)):
+            raise TypeError(
+                f"an object is a {type(one).__name__}, and this metric compares texts, str or "
+                'bytes: for vectors name a metric of them, such as metric="lp:2"'
+            )
+        return super()._pack(one)
+
     def unpacked(self, kept: bytes) -> str:
         return kept.decode("utf-8", "surrogateescape")
 
@@ -237,6 +246,8 @@ def _members(one: Any) -> NDArray[np.uint64]:
                 f"a member of a set must be a whole number of 0 to 2^64 - 1, got {member!r}"
             )
         members.append(int(member))
+    if isinstance(one, AnySet):  # whose order says nothing
+        members.sort()
     return np.array(members, dtype=np.uint64)
 
 

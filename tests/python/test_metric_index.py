@@ -346,6 +346,26 @@ def test_texts_are_no_numbers(metric: str) -> None:
         nf.MetricIndex(["12345678"], metric)
 
 
+@pytest.mark.parametrize("one", [np.zeros(3), bytearray(b"ab"), memoryview(b"ab"), 3])
+def test_texts_are_str_or_bytes(one: Any) -> None:
+    for metric in "edit", "damerau":
+        with pytest.raises(TypeError, match=r'object is a .* str or bytes: .* metric="lp:2"'):
+            nf.MetricIndex([one], metric)
+    index = nf.MetricIndex([b"ab", "abc"])
+    with pytest.raises(TypeError, match="str or bytes"):
+        index.search([one])
+    assert index.search(["ab"], k=1).distances.tolist() == [[0]]
+
+
+def test_sets_have_no_order() -> None:
+    unsorted = [{2**40, 3, 2**33 + 1}, frozenset([9, 2**61 + 5, 1])]
+    index = nf.MetricIndex(unsorted, "jaccard")
+    assert [index.get(i).tolist() for i in range(2)] == [sorted(one) for one in unsorted]
+    assert index.search([[3, 2**33 + 1, 2**40]], k=1).distances.tolist() == [[0]]
+    with pytest.raises(nf.InvalidArgumentError, match="rise"):
+        nf.MetricIndex([[3, 1], [1, 3]], "jaccard")
+
+
 def test_pairs() -> None:
     words = _words(60, 4)
     index = nf.MetricIndex(words, "edit")
