@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, SupportsIndex, TypeAlias, Union
 import numpy as np
 
 from nearfield import _core
-from nearfield._arguments import MOST_INT64, file_name, integer, real, text
+from nearfield._arguments import MOST_INT64, file_name, flag, integer, real, text
 from nearfield._arrays import DLPackArray, host_array
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
@@ -87,7 +87,7 @@ class Index:
             _dtype_name(dtype),
             integer("dim", dim),
             text("metric", metric),
-            bool(keys),
+            flag("keys", keys),
         )
 
     @classmethod
@@ -110,9 +110,8 @@ class Index:
         """
         most_bytes = MOST_INT64 if max_bytes is None else integer("max_bytes", max_bytes)
         most_dim = MOST_INT64 if max_dim is None else integer("max_dim", max_dim)
-        return cls._of(
-            _core.Index.open(file_name("path", path), bool(read_only), most_bytes, most_dim)
-        )
+        name, closed = file_name("path", path), flag("read_only", read_only)
+        return cls._of(_core.Index.open(name, closed, most_bytes, most_dim))
 
     @classmethod
     def _of(cls, core: _core.Index) -> Self:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from nearfield import _core
-from nearfield._arguments import MOST_INT64, file_name, flag, integer, real, seed_number
+from nearfield._arguments import MOST_INT32, MOST_INT64, file_name, flag, integer, real, seed_number
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
 from nearfield._index import IdsLike, _take_ids
@@ -135,7 +135,7 @@ class MetricIndex:
             self._objects.metric,
             None if pivots is None else integer("pivots", pivots),
             integer("kept", kept),
-            integer("bits", bits),
+            integer("bits", bits, MOST_INT32),
             CHOICES.index(choice),
             integer("choice_budget", choice_budget),
             flag("signatures", signatures),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from nearfield import _core
-from nearfield._arguments import integer, real, text
+from nearfield._arguments import flag, integer, real, text
 from nearfield._errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -62,10 +62,25 @@ class CMetric:
     alignment: int = 1
     device_source: str = ""
 
+    def __post_init__(self) -> None:
+        checked = {
+            "name": text("name", self.name),
+            "whole_numbers": flag("whole_numbers", self.whole_numbers),
+            "slack": None if self.slack is None else real("slack", self.slack),
+            "alignment": integer("alignment", self.alignment),
+            "device_source": text("device_source", self.device_source),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if self.address < 1:
+            raise InvalidArgumentError(
+                f"function is {self.address}, expected the address of a C function: what "
+                "numba.cfunc made, or of cffi int(ffi.cast('uintptr_t', f))"
+            )
+
     @property
     def address(self) -> int:
-        found = self.function if isinstance(self.function, int) else self.function.address
-        return integer("function", found)
+        return integer("function", getattr(self.function, "address", self.function))
 
 
 MetricLike: TypeAlias = str | CMetric | BatchedMetric
@@ -205,11 +220,11 @@ def objects_of(metric: MetricLike, batched: bool = True, slack: float | None = N
         return _BytesOf(
             _core.function_metric(
                 metric.address,
-                text("name", metric.name),
-                integer("alignment", metric.alignment),
+                metric.name,
+                metric.alignment,
                 metric.whole_numbers,
                 metric.slack,
-                text("device_source", metric.device_source),
+                metric.device_source,
             ),
             function=metric.function,
         )

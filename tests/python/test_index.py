@@ -271,6 +271,14 @@ def test_keys_lead_to_ids_and_back(tmp_path: Path) -> None:
     assert len(index) == 300
 
 
+def test_what_is_neither_true_nor_false(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="keys must be True or False, got 'no'"):
+        nf.Index(dim=2, keys="no")  # type: ignore[arg-type]
+    nf.Index(dim=2).save(tmp_path / "index.nf")
+    with pytest.raises(TypeError, match="read_only must be True or False, got 'no'"):
+        nf.Index.open(tmp_path / "index.nf", read_only="no")  # type: ignore[arg-type]
+
+
 def test_limits_and_read_only(tmp_path: Path) -> None:
     index = _index(_vectors(20))
     path = tmp_path / "index.nf"

@@ -573,12 +573,34 @@ def test_slack_is_a_part_of_a_distance(slack: float) -> None:
         nf.MetricIndex([], nf.CMetric(1, slack=slack))
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"function": 0}, nf.InvalidArgumentError, r"function is 0, expected the address .* numba"),
+        ({"function": -1}, nf.InvalidArgumentError, "function is -1"),
+        ({"function": "f"}, TypeError, "function must be an integer, got 'f'"),
+        ({"slack": "x"}, TypeError, "slack must be a number, got 'x'"),
+        ({"whole_numbers": 1}, TypeError, "whole_numbers must be True or False, got 1"),
+        ({"alignment": 1.5}, TypeError, "alignment must be an integer, got 1.5"),
+        ({"name": 3}, TypeError, "name must be a str, got 3"),
+        ({"device_source": b""}, TypeError, "device_source must be a str, got b''"),
+    ],
+)
+def test_a_c_metric_names_what_is_wrong(
+    options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        nf.CMetric(**{"function": 1, **options})
+
+
 def test_mistakes() -> None:
+    with pytest.raises(nf.InvalidArgumentError, match=f"bits is {2**40}, expected at most"):
+        nf.MetricIndex([], bits=2**40)
     with pytest.raises(nf.InvalidArgumentError, match="unknown metric 'edits'"):
         nf.MetricIndex([], "edits")
     with pytest.raises(TypeError, match="list of objects"):
         nf.MetricIndex("words")
-    with pytest.raises(TypeError, match="an object must be"):
+    with pytest.raises(TypeError, match="an object is a int, and this metric compares texts"):
         nf.MetricIndex([3], "edit")
     with pytest.raises(nf.InvalidArgumentError, match="choice"):
         nf.MetricIndex([], choice="best")
