@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from nearfield import _core
 from nearfield._arguments import MOST_INT32, file_name, flag, integer, seed_number, text
 from nearfield._copies import Copies
-from nearfield._errors import InvalidArgumentError
 from nearfield._rows import RowsLike, take_rows, take_vectors
 from nearfield._run import Progress, running
 
@@ -84,7 +83,9 @@ class Quantizer:
             mean squared error, in this thread and some milliseconds after it. What it raises ends
             the training.
 
-        The other arguments are those of `knn`; a device is for "lsq" of two codebooks or more.
+        Options of another kind are refused, unless they are as by default: `**quantizer.options`
+        trains another like it. The other arguments are those of `knn`; a device is for "lsq" of two
+        codebooks or more.
         """
         options: dict[str, Any] = {
             "kind": text("kind", kind),
@@ -92,16 +93,20 @@ class Quantizer:
             "bits": integer("bits", bits, MOST_INT32),
             "iterations": integer("iterations", iterations, MOST_INT32),
         }
-        of_rq = {"beam": beam}
-        of_lsq = {
+        counts = {
+            "beam": beam,
             "rounds": rounds,
             "train_rounds": train_rounds,
             "perturbed": perturbed,
             "sweeps": sweeps,
-            "random_order": random_order,
-            "relaxation": relaxation,
         }
-        options |= _of_kind(kind, "rq", of_rq) | _of_kind(kind, "lsq", of_lsq)
+        for name, count in counts.items():
+            if count is not None:
+                options[name] = integer(name, count, MOST_INT32)
+        if random_order is not None:
+            options["random_order"] = flag("random_order", random_order)
+        if relaxation is not None:
+            options["relaxation"] = text("relaxation", relaxation)
         number = seed_number(seed)
         path = b"" if checkpoint is None else file_name("checkpoint", checkpoint)
         if iteration is not None and not callable(iteration):
@@ -232,7 +237,7 @@ class Quantizer:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `train` was given."""
+        """What `train` was given, and may be given again."""
         return {**self._core.options(), "seed": self._core.seed()}
 
     @property
@@ -249,20 +254,3 @@ class Quantizer:
             f"<nearfield.Quantizer {options['kind']}: {options['codebooks']} codebooks of "
             f"{options['bits']} bits, dim={self.dim}>"
         )
-
-
-def _of_kind(kind: str, owner: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Those that are given, which a quantizer of another kind would ignore."""
-    given: dict[str, Any] = {}
-    for name, value in options.items():
-        if value is None:
-            continue
-        if kind != owner:
-            raise InvalidArgumentError(f'{name} belongs to "{owner}", and kind is "{kind}"')
-        if name == "random_order":
-            given[name] = flag(name, value)
-        elif name == "relaxation":
-            given[name] = text(name, value)
-        else:
-            given[name] = integer(name, value, MOST_INT32)
-    return given
