@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,29 @@ def test_finds_what_is_nearly_the_same(photos: Path, bits: int) -> None:
     assert [path.name for path, _ in found.unreadable] == ["text.jpg"]
     assert found.hashes.shape == (6, bits // 8)
     assert repr(found) == "ImageGroups(images=6, groups=2, duplicates=3, unreadable=1)"
+
+
+def png_of(width: int, height: int) -> bytes:
+    """Its header says so; there is one row of pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        sum_of = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", sum_of)
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    pixels = zlib.compress(bytes(1 + width))
+    parts = (b"IHDR", header), (b"IDAT", pixels), (b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def test_an_image_of_too_many_pixels_is_listed(photos: Path) -> None:
+    (photos / "large.png").write_bytes(png_of(60_000, 60_000))
+    found = find_duplicates(photos)
+    assert [path.name for path, _ in found.unreadable] == ["large.png", "text.jpg"]
+    assert found.unreadable[0][1].startswith("not an image that OpenCV can read: ")
+    assert len(found.paths) == 6
+    with pytest.raises(nf.CorruptFileError, match=r"large\.png: not an image"):
+        image_hash(photos / "large.png")
 
 
 def test_hashes_of_other_scenes_are_far() -> None:

@@ -168,7 +168,10 @@ def read_grey(path: Path) -> NDArray[uint8]:
         content = np.frombuffer(path.read_bytes(), np.uint8)
     except OSError as error:
         raise FileError(f"{path}: cannot open for reading: {error.strerror}") from error
-    image = cv2.imdecode(content, cv2.IMREAD_GRAYSCALE) if content.size else None
+    try:
+        image = cv2.imdecode(content, cv2.IMREAD_GRAYSCALE) if content.size else None
+    except cv2.error as error:  # more pixels than it reads, for one
+        raise CorruptFileError(f"{path}: not an image that OpenCV can read: {error.err}") from error
     if image is None:
         raise CorruptFileError(f"{path}: not an image that OpenCV can read")
     return np.asarray(image, np.uint8)
