@@ -438,3 +438,14 @@ def test_tokens_are_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit):  # neither a token nor --no-token
         main(["index"])
     assert "--no-token" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["ray", "starlette"])
+def test_says_what_to_install_before_a_token_is_made(
+    module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    assert main(["index", "--token-file", str(tmp_path / "token")]) == 1
+    words = capsys.readouterr().err
+    assert f"not installed (no module named '{module}'): pip install 'nearfield[serve]'" in words
+    assert not (tmp_path / "token").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import secrets
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import nearfield as nf
 from nearfield._arguments import byte_count
-from nearfield.cluster._serving import base_url, serve, unserve
+from nearfield.cluster._serving import base_url, serve, serve_is_missing, unserve
 from nearfield.cluster._wire import Limits
 
 # Of the Ray that is started here, if the environment has no others. It must know them before it is
@@ -22,6 +23,8 @@ RAY_SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",  # 15 by default, behind everything else on the machine
 }
+
+SERVE_NEEDS = "ray", "starlette", "uvicorn"  # of ray[serve]
 
 
 def main(arguments: list[str]) -> int:
@@ -73,6 +76,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(asked: argparse.Namespace) -> int:
+    # Ray is imported later, in an environment that is set up for it.
+    for name in SERVE_NEEDS:
+        if importlib.util.find_spec(name) is None:
+            raise serve_is_missing(f"no module named {name!r}")
     token = None if asked.no_token else take_token(asked.token_file)
     most_bytes = byte_count("max_body", asked.max_body)
     with tempfile.TemporaryDirectory() as secret:

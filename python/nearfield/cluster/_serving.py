@@ -86,9 +86,7 @@ def serve(
     try:
         from ray import serve as ray_serve
     except ImportError as error:
-        raise nf.UnsupportedError(
-            f"Ray Serve is not installed ({error}): pip install 'nearfield[serve]'"
-        ) from None
+        raise serve_is_missing(error) from None
     if token is not None:
         _check_token(text("token", token))
     folder = None if cache is None else os.path.abspath(cache)  # a replica has another directory
@@ -140,6 +138,12 @@ def serve(
     except BaseException:
         ray_serve.delete(name)  # it does not stay where nobody expects it
         raise
+
+
+def serve_is_missing(why: object) -> nf.UnsupportedError:
+    return nf.UnsupportedError(
+        f"Ray Serve is not installed ({why}): pip install 'nearfield[serve]'"
+    )
 
 
 def unserve(name: str = "nearfield") -> None:
