@@ -59,10 +59,11 @@ class Index:
     (False, 2)
 
     family: how it searches: "flat" looks at every vector, "mih" looks near ones up in tables
-            (packed bits under hamming), both exact; "ewh" scores them in tables, and may miss some;
+            (packed bits under hamming), both exact; "auto" is "mih" for these and "flat" for all
+            else; "ewh" scores near ones in tables (packed bits under hamming), and may miss some;
             "lsh" looks up what is likely to be near (floats and bytes), and may miss some: see
             `tune_index`; "coded" finds near ones by codes of a few bytes (floats and bytes), and
-            may miss some.
+            may miss some. Parameters follow the name, as in "mih,tables=16": docs/indexes.md.
     dim: columns of a vector; of packed bits, bits.
     dtype: what its vectors are made of: "float32" or numpy.float32, or the library's names f64,
         f32, f16, bf16, u8, i8 and bits.

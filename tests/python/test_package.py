@@ -6,6 +6,7 @@ import ast
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib.metadata import requires, version
@@ -65,6 +66,13 @@ def test_every_public_name_is_there_and_documented() -> None:
         assert name.startswith("__") or thing.__doc__, name
 
 
+def test_help_names_all_families() -> None:
+    lines = (ROOT / "include" / "nearfield" / "indexes.def").read_text()
+    families = re.findall(r"^NEARFIELD_INDEX\((\w+)", lines, re.MULTILINE)
+    assert len(families) > 5
+    assert [name for name in families if f'"{name}"' not in (nf.Index.__doc__ or "")] == []
+
+
 def test_the_stub_names_what_the_extension_has() -> None:
     stub = ast.parse((PACKAGE / "_core.pyi").read_text())
     named = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
@@ -83,6 +91,10 @@ def test_examples_of_the_searches_are_found() -> None:
 
 def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    blocks = re.findall(
+        r"^```python\n(.*)", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE
+    )
+    assert all(first.startswith(">>> ") for first in blocks)
     guide = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
     assert guide.failed == 0
     assert guide.attempted > 20
