@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, SupportsIndex, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, Union
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from nearfield._arguments import MOST_INT64, file_name, flag, integer, real, tex
 from nearfield._arrays import DLPackArray, host_array
 from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
+from nearfield._pickled import file_bytes, from_bytes
 from nearfield._results import Neighbors, Ranges, make_neighbors, make_ranges
 from nearfield._rows import DTYPES, Bits, RowsLike, take_vectors
 from nearfield._run import Progress, running
@@ -357,10 +357,7 @@ class Index:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As the bytes of its file."""
-        with _memory_file() as (file, path):
-            self.save(path)
-            file.seek(0)  # what was written through the path may have moved it
-            return _from_bytes, (file.read(),)
+        return _from_bytes, (file_bytes(self.save),)
 
 
 def verify_index(
@@ -436,15 +433,5 @@ def _as_bfloat16(values: NDArray[np.uint16]) -> NDArray[Any]:
     return values.view(ml_dtypes.bfloat16)
 
 
-@contextmanager
-def _memory_file() -> Iterator[tuple[BinaryIO, str]]:
-    """A file without a name on any disk, and a path that leads to it."""
-    with open(os.memfd_create("nearfield"), "rb") as file:
-        yield file, f"/proc/self/fd/{file.fileno()}"
-
-
 def _from_bytes(saved: bytes) -> Index:
-    with _memory_file() as (_file, path):
-        with open(path, "wb") as out:
-            out.write(saved)
-        return Index.open(path)
+    return from_bytes(Index.open, saved)

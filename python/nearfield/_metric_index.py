@@ -16,6 +16,7 @@ from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
 from nearfield._index import IdsLike, _take_ids
 from nearfield._objects import CMetric, MetricLike, NumberedObjects, listed, objects_of
+from nearfield._pickled import file_bytes, from_bytes
 from nearfield._results import (
     Neighbors,
     Pairs,
@@ -131,6 +132,7 @@ class MetricIndex:
         if choice not in CHOICES:
             raise InvalidArgumentError(f"choice is {choice!r}, expected one of {CHOICES}")
         self._objects = objects_of(metric, batched, slack)
+        self._metric = metric
         self._core = _core.MetricIndex(
             self._objects.metric,
             None if pivots is None else integer("pivots", pivots),
@@ -169,6 +171,7 @@ class MetricIndex:
         _refuse_callable(metric, "opened")
         index = cls.__new__(cls)
         index._objects = objects_of(metric)
+        index._metric = metric
         index._core = _core.MetricIndex.open(
             file_name("path", path),
             index._objects.metric,
@@ -197,8 +200,7 @@ class MetricIndex:
 
     def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
         """Writes it to a file. Not under a Python callable, whose objects are Python's."""
-        if isinstance(self._objects, NumberedObjects):
-            _refuse_callable(self._objects.call, "saved")
+        _refuse_callable(self._metric, "saved")
         with running(Copies(True), timeout=timeout) as run:
             self._core.save(file_name("path", path), run)
 
@@ -259,6 +261,17 @@ class MetricIndex:
 
     def __repr__(self) -> str:
         return f"MetricIndex(size={len(self)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the bytes of its file, under a metric that has a name everywhere."""
+        if not isinstance(self._metric, str):
+            is_compiled = isinstance(self._metric, CMetric)
+            raise UnsupportedError(
+                "an index under a function of yours cannot be pickled: "
+                + ("save it, and open it" if is_compiled else "pickle the objects, and add them")
+                + " there under the metric"
+            )
+        return _from_bytes, (file_bytes(self.save), self._metric, self._seed)
 
     @property
     def stats(self) -> MetricIndexStats:
@@ -383,6 +396,10 @@ class MetricIndex:
         ):
             asked = None if others is None else packed
             return make_pairs(self._core.pairs(asked, bound, most, slots, run))
+
+
+def _from_bytes(saved: bytes, metric: str, seed: int) -> MetricIndex:
+    return from_bytes(lambda path: MetricIndex.open(path, metric, seed=seed), saved)
 
 
 def check_metric(

@@ -80,7 +80,8 @@ class CMetric:
 
     @property
     def address(self) -> int:
-        return integer("function", getattr(self.function, "address", self.function))
+        given: Any = self.function
+        return integer("function", getattr(given, "address", given))
 
 
 MetricLike: TypeAlias = str | CMetric | BatchedMetric
@@ -113,15 +114,9 @@ class Objects:
 class _BytesOf(Objects):
     """Objects of a metric that reads bytes."""
 
-    def __init__(
-        self,
-        metric: _core.ObjectMetric,
-        dtype: type[Any] | None = None,
-        function: int | HasAddress | None = None,
-    ) -> None:
+    def __init__(self, metric: _core.ObjectMetric, dtype: type[Any] | None = None) -> None:
         self.metric = metric
         self.dtype = dtype  # of arrays; None: bytes or text
-        self.function = function  # the engine has its address: the code must stay
 
     def packed(self, objects: Sequence[Any]) -> list[bytes]:
         return [self._pack(one) for one in objects]
@@ -226,7 +221,6 @@ def objects_of(metric: MetricLike, batched: bool = True, slack: float | None = N
                 metric.slack,
                 metric.device_source,
             ),
-            function=metric.function,
         )
     if not callable(metric):
         raise TypeError(f"metric must be a name, a callable or a CMetric, got {metric!r}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nearfield import _core
 from nearfield._arguments import MOST_INT32, file_name, flag, integer, seed_number, text
 from nearfield._copies import Copies
+from nearfield._pickled import file_bytes, from_bytes
 from nearfield._rows import RowsLike, take_rows, take_vectors
 from nearfield._run import Progress, running
 
@@ -254,3 +255,11 @@ class Quantizer:
             f"<nearfield.Quantizer {options['kind']}: {options['codebooks']} codebooks of "
             f"{options['bits']} bits, dim={self.dim}>"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the bytes of its file."""
+        return _from_bytes, (file_bytes(self.save),)
+
+
+def _from_bytes(saved: bytes) -> Quantizer:
+    return from_bytes(Quantizer.open, saved)

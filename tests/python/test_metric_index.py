@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import pickle
 import random
 import time
 import weakref
@@ -449,6 +450,28 @@ def test_files_are_verified(tmp_path: Path) -> None:
     index.save(path)
     with pytest.raises(nf.InvalidArgumentError, match="open it as Index"):
         nf.MetricIndex.open(path)
+
+
+@pytest.mark.parametrize("metric", ["edit", "lp:2"])
+def test_pickled(metric: str) -> None:
+    rng = np.random.default_rng(17)
+    objects: Any = _words(90, 17) if metric == "edit" else rng.normal(size=(90, 3))
+    index = nf.MetricIndex(objects, metric, ids=range(5, 95), pivots=8, seed=4)
+    copy = pickle.loads(pickle.dumps(index))
+    found = index.search(objects[:9], k=5)
+    np.testing.assert_array_equal(copy.search(objects[:9], k=5).ids, found.ids)
+    np.testing.assert_array_equal(copy.get(7), index.get(7))
+    assert copy.stats.pivots == index.stats.pivots == 8
+    copy.remove([5])
+    assert 5 in index
+    assert pickle.loads(pickle.dumps(copy)).ids.tolist() == list(range(6, 95))
+
+
+def test_no_function_is_pickled() -> None:
+    with pytest.raises(nf.UnsupportedError, match="save it, and open it there under the metric"):
+        pickle.dumps(nf.MetricIndex([], _c_metric()))
+    with pytest.raises(nf.UnsupportedError, match="pickle the objects, and add them there"):
+        pickle.dumps(nf.MetricIndex([], _all_apart))
 
 
 def test_opening_may_be_limited(tmp_path: Path) -> None:

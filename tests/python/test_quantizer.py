@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,14 @@ def test_saved_and_opened(vectors: NDArray[np.float32], kind: str, tmp_path: Pat
     assert opened.options["seed"] == 3
     np.testing.assert_array_equal(opened.errors, quantizer.errors)
     np.testing.assert_array_equal(opened.encode(vectors), quantizer.encode(vectors))
+
+
+def test_pickled(vectors: NDArray[np.float32]) -> None:
+    quantizer = nf.Quantizer.train(vectors, seed=3, **SMALL)
+    copy = pickle.loads(pickle.dumps(quantizer))
+    assert copy.options == quantizer.options
+    np.testing.assert_array_equal(copy.codebooks, quantizer.codebooks)
+    np.testing.assert_array_equal(copy.encode(vectors), quantizer.encode(vectors))
 
 
 @pytest.mark.parametrize("kind", KINDS)
