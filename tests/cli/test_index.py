@@ -61,7 +61,7 @@ class Indexes(CommandLine):
         self.assertTrue(said.startswith(family), said)
         self.ids_found()
         self.run_badly("build", "--vectors", "b.fbin", "--recall", "0.7", "--output", "c.nf",
-                       code=1, says=["finds all there is"])
+                       code=1, says=["flat and mih find all there is", "ewh,recall=0.9"])
 
     def test_an_index_finds_by_codes(self):
         rows = [[(31 * i * (j + 3)) % 97 / 9 for j in range(3)] for i in range(3000)]

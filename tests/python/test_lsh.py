@@ -45,8 +45,9 @@ def test_queries_of_another_kind_are_tuned_for() -> None:
 
 def test_what_cannot_be_tuned_is_an_error() -> None:
     base = _clustered(3_000, 4)
-    with pytest.raises(nf.UnsupportedError, match="finds all there is"):
-        nf.tune_index(base, "flat")
+    for family in "flat", "coded":
+        with pytest.raises(nf.UnsupportedError, match=r"lsh alone .* 'ewh,recall=0\.9', .* rerank"):
+            nf.tune_index(base, family)
     with pytest.raises(nf.UnsupportedError, match="one bit a projection"):
         nf.tune_index(base, "lsh,hash=e8")
     apart = np.random.default_rng(4).standard_normal((3_000, 64)).astype(np.float32)
