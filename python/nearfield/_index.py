@@ -17,7 +17,7 @@ from nearfield._copies import Copies
 from nearfield._errors import InvalidArgumentError, UnsupportedError
 from nearfield._pickled import file_bytes, from_bytes
 from nearfield._results import Neighbors, Ranges, make_neighbors, make_ranges
-from nearfield._rows import DTYPES, Bits, RowsLike, take_vectors
+from nearfield._rows import DTYPES, Bits, RowsLike, check_bits, check_type, take_vectors
 from nearfield._run import Progress, running
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Index:
             with commas share the work. They are the same tables.
         """
         copies = Copies(copy)
-        rows = take_vectors("vectors", vectors, copies)
+        rows = self._take_added(vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
         with running(
             copies,
@@ -174,7 +174,7 @@ class Index:
         if (ids is None) == (keys is None):
             raise InvalidArgumentError("ids or keys are expected, one of the two")
         copies = Copies(copy)
-        rows = take_vectors("vectors", vectors, copies)
+        rows = self._take_added(vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
         with running(copies, threads=threads, timeout=timeout) as run:
             if keys is not None:
@@ -227,7 +227,7 @@ class Index:
         The other arguments are those of `knn`; a device is for the families "ewh" and "lsh".
         """
         copies = Copies(copy, memory_limit)
-        rows = take_vectors("queries", queries, copies)
+        rows = self._take_queries(queries, copies)
         filters = _take_filters(only, without, copies)
         count = integer("k", k)
         with running(
@@ -259,7 +259,7 @@ class Index:
     ) -> Ranges:
         """All vectors within a radius of each query, the radius included, under their ids."""
         copies = Copies(copy, memory_limit)
-        rows = take_vectors("queries", queries, copies)
+        rows = self._take_queries(queries, copies)
         filters = _take_filters(only, without, copies)
         bound = real("radius", radius)
         with running(
@@ -272,6 +272,20 @@ class Index:
             device_memory_limit=device_memory_limit,
         ) as run:
             return make_ranges(self._core.within(rows, bound, *filters, run))
+
+    def _take_added(self, vectors: RowsLike, copies: Copies) -> _core.Rows:
+        rows = take_vectors("vectors", vectors, copies)
+        if self.dtype == "bits":
+            check_bits("vectors", rows, self.dim)
+        else:
+            check_type("vectors", rows, self.dtype)
+        return rows
+
+    def _take_queries(self, queries: RowsLike, copies: Copies) -> _core.Rows:
+        rows = take_vectors("queries", queries, copies)
+        if self.dtype == "bits":
+            check_bits("queries", rows, self.dim)
+        return rows
 
     def get(self, ids: IdsLike) -> NDArray[Any] | Bits:
         """The vectors under these ids, one a row. An id that is not there is an error."""

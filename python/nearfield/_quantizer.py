@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from nearfield import _core
 from nearfield._arguments import MOST_INT32, file_name, flag, integer, seed_number, text
+from nearfield._arrays import host_array
 from nearfield._copies import Copies
+from nearfield._errors import InvalidArgumentError
 from nearfield._pickled import file_bytes, from_bytes
 from nearfield._rows import RowsLike, take_rows, take_vectors
 from nearfield._run import Progress, running
@@ -212,7 +214,7 @@ class Quantizer:
     ) -> NDArray[np.float32]:
         """What codes stand for: the sums of their codewords."""
         copies = Copies(copy)
-        rows = take_vectors("codes", codes, copies)
+        rows = _take_codes(codes, copies)
         with running(copies, threads=threads) as run:
             return self._core.decode(rows, run)
 
@@ -222,7 +224,7 @@ class Quantizer:
         """Of each vector the squared distance from what its code stands for."""
         copies = Copies(copy)
         rows = take_vectors("vectors", vectors, copies)
-        given = take_vectors("codes", codes, copies)
+        given = _take_codes(codes, copies)
         with running(copies, threads=threads) as run:
             return self._core.squared_errors(rows, given, run)
 
@@ -259,6 +261,14 @@ class Quantizer:
     def __reduce__(self) -> tuple[Any, ...]:
         """As the bytes of its file."""
         return _from_bytes, (file_bytes(self.save),)
+
+
+def _take_codes(given: RowsLike, copies: Copies) -> _core.Rows:
+    expected = "an array of uint8, as encode returns"
+    array = host_array("codes", given, expected)  # type: ignore[arg-type]  # other rows are refused
+    if array.dtype != "uint8":
+        raise InvalidArgumentError(f"codes has dtype {array.dtype}, expected {expected}")
+    return take_vectors("codes", array.values, copies)
 
 
 def _from_bytes(saved: bytes) -> Quantizer:

@@ -29,6 +29,9 @@ DTYPES = {
 }
 
 
+NUMPY_NAMES = {short: name for name, short in DTYPES.items()}
+
+
 @dataclass(frozen=True, eq=False)
 class Bits:
     """Packed bits, made by `bits`. `nbits` are used of each row of the array `packed`."""
@@ -137,6 +140,30 @@ def take_vectors(name: str, given: RowsLike, copies: Copies) -> _core.Rows:
             "nearfield.read"
         )
     return take_rows(name, given, copies)
+
+
+def check_bits(name: str, rows: _core.Rows, dim: int) -> None:
+    """Of rows that meet packed bits of an index."""
+    if rows.dtype != "bits":
+        raise InvalidArgumentError(
+            f"the index holds packed bits, and {name} has dtype {NUMPY_NAMES[rows.dtype]}: pass "
+            f"nearfield.bits({name}, {dim})"
+        )
+
+
+def check_type(name: str, rows: _core.Rows, dtype: str) -> None:
+    """Of rows that an index of numbers is to hold."""
+    if rows.dtype == "bits":
+        raise InvalidArgumentError(
+            f"the index holds {NUMPY_NAMES[dtype]}, and {name} are packed bits: make an index of "
+            'dtype="bits"'
+        )
+    if rows.dtype != dtype:
+        package = "ml_dtypes" if dtype == "bf16" else "numpy"
+        raise InvalidArgumentError(
+            f"the index holds {NUMPY_NAMES[dtype]}, and {name} has dtype "
+            f"{NUMPY_NAMES[rows.dtype]}: convert with {name}.astype({package}.{NUMPY_NAMES[dtype]})"
+        )
 
 
 def _core_rows(

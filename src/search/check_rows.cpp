@@ -22,8 +22,8 @@ void check_types(const RowSource& queries, const RowSource& base, MetricSpec met
     const bool bits = rows->dtype() == DType::bits;
     if (info(metric).input == MetricInput::bits && !bits) {
       fail(ErrorCode::invalid_argument,
-           "{} compares packed bits, got {}: say how many bits a row has (MatrixView::bits, "
-           "--bits)",
+           "{} compares packed bits, got {}: say how many bits a row has, by MatrixView::bits, in "
+           "Python by nearfield.bits or open_rows(path, bits=), on the command line by --bits",
            to_string(metric), to_string(rows->dtype()));
     }
     if (info(metric).input == MetricInput::numbers && bits) {

@@ -271,6 +271,32 @@ def test_keys_lead_to_ids_and_back(tmp_path: Path) -> None:
     assert len(index) == 300
 
 
+def test_vectors_of_another_type_say_how_to_convert_them() -> None:
+    packed = np.zeros((3, 4), np.uint8)
+    index = nf.Index(dim=32, dtype="bits", metric="hamming")
+    wrong = r"{} has dtype uint8: pass nearfield\.bits\({}, 32\)"
+    with pytest.raises(nf.InvalidArgumentError, match=wrong.format("vectors", "vectors")):
+        index.add(packed)
+    with pytest.raises(nf.InvalidArgumentError, match=wrong.format("vectors", "vectors")):
+        index.upsert(packed, ids=[1, 2, 3])
+    index.add(nf.bits(packed, 32))
+    with pytest.raises(nf.InvalidArgumentError, match=wrong.format("queries", "queries")):
+        index.search(packed)
+    with pytest.raises(nf.InvalidArgumentError, match=wrong.format("queries", "queries")):
+        index.within(packed, 3)
+
+    index = nf.Index(dim=4)
+    with pytest.raises(
+        nf.InvalidArgumentError,
+        match=r"holds float32, .* float64: convert with vectors\.astype\(numpy\.float32\)",
+    ):
+        index.add(np.zeros((2, 4)))
+    with pytest.raises(nf.InvalidArgumentError, match="vectors are packed bits: make an index of"):
+        index.add(nf.bits(packed, 32))
+    with pytest.raises(nf.InvalidArgumentError, match=r"astype\(ml_dtypes\.bfloat16\)"):
+        nf.Index(dim=4, dtype="bf16").add(np.zeros((2, 4)))
+
+
 def test_what_is_neither_true_nor_false(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="keys must be True or False, got 'no'"):
         nf.Index(dim=2, keys="no")  # type: ignore[arg-type]

@@ -181,6 +181,11 @@ def test_errors_name_what_is_wrong(vectors: NDArray[np.float32]) -> None:
     quantizer = nf.Quantizer.train(vectors, **SMALL)
     with pytest.raises(nf.InvalidArgumentError, match="12 columns"):
         quantizer.encode(vectors[:, :5].copy())
+    no_codes: Any = [[1, 2]]
+    with pytest.raises(TypeError, match="codes is a list, expected an array of uint8, as encode"):
+        quantizer.decode(no_codes)
+    with pytest.raises(nf.InvalidArgumentError, match="codes has dtype int64, expected an array"):
+        quantizer.squared_errors(vectors[:1], np.array(no_codes))
     wrong = vectors.copy()
     wrong[3, 2] = np.nan
     with pytest.raises(nf.NotFiniteError, match="row 3"):
