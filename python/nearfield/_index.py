@@ -128,6 +128,7 @@ class Index:
         keys: KeysLike | None = None,
         copy: bool = True,
         threads: int = 0,
+        memory_limit: int | str | None = None,
         timeout: float | None = None,
         device: str | None = None,
         device_memory_limit: int | str | None = None,
@@ -139,10 +140,11 @@ class Index:
             used.
         keys: one for each vector, of an index that has them; likewise.
         threads: 0 for every core.
+        memory_limit: what the call may allocate, as of `knn`; an error leaves the index as it was.
         device: where the tables of packed bits are made, of "ewh", "mih" and "auto": several names
             with commas share the work. They are the same tables.
         """
-        copies = Copies(copy)
+        copies = Copies(copy, memory_limit)
         rows = self._take_added(vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
         with running(
@@ -165,18 +167,28 @@ class Index:
         keys: KeysLike | None = None,
         copy: bool = True,
         threads: int = 0,
+        memory_limit: int | str | None = None,
         timeout: float | None = None,
+        device: str | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> int:
         """Adds vectors, and replaces those that are there. How many it replaced.
 
-        By ids or by keys: a vector under a key that is there takes its id too.
+        By ids or by keys: a vector under a key that is there takes its id too. The other
+        arguments are those of `add`.
         """
         if (ids is None) == (keys is None):
             raise InvalidArgumentError("ids or keys are expected, one of the two")
-        copies = Copies(copy)
+        copies = Copies(copy, memory_limit)
         rows = self._take_added(vectors, copies)
         given = None if ids is None else _take_ids(ids, copies)
-        with running(copies, threads=threads, timeout=timeout) as run:
+        with running(
+            copies,
+            threads=threads,
+            timeout=timeout,
+            device=device,
+            device_memory_limit=device_memory_limit,
+        ) as run:
             if keys is not None:
                 return self._core.upsert_keyed(rows, _take_keys(keys), run)
             assert given is not None
@@ -199,9 +211,18 @@ class Index:
         """The key of each id, b"" of one that is not there, such as -1."""
         return self._core.keys_of(_take_ids(ids, Copies(True)))
 
-    def compact(self, *, threads: int = 0, timeout: float | None = None) -> None:
-        """Gives back the room of what was removed, by a copy of the rest."""
-        with running(Copies(True), threads=threads, timeout=timeout) as run:
+    def compact(
+        self,
+        *,
+        threads: int = 0,
+        memory_limit: int | str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Gives back the room of what was removed, by a copy of the rest.
+
+        memory_limit: what the call may allocate, that copy included.
+        """
+        with running(Copies(True, memory_limit), threads=threads, timeout=timeout) as run:
             self._core.compact(run)
 
     def search(
@@ -313,6 +334,7 @@ class Index:
         path: str | os.PathLike[str],
         *,
         threads: int = 0,
+        memory_limit: int | str | None = None,
         timeout: float | None = None,
         progress: Progress = None,
     ) -> None:
@@ -320,7 +342,8 @@ class Index:
 
         The file is written beside the target and renamed: a reader sees the old one or the new one.
         """
-        with running(Copies(True), threads=threads, timeout=timeout, progress=progress) as run:
+        copies = Copies(True, memory_limit)
+        with running(copies, threads=threads, timeout=timeout, progress=progress) as run:
             self._core.save(file_name("path", path), run)
 
     def close(self) -> None:
@@ -375,14 +398,22 @@ class Index:
 
 
 def verify_index(
-    path: str | os.PathLike[str], *, timeout: float | None = None, progress: Progress = None
+    path: str | os.PathLike[str],
+    *,
+    threads: int = 0,
+    memory_limit: int | str | None = None,
+    timeout: float | None = None,
+    progress: Progress = None,
 ) -> None:
     """Reads all of an index file and compares its sums: `CorruptFileError` if it was changed.
 
     One of objects too, where its metric is the library's; under a `CMetric` there is
     `MetricIndex.verify`.
+
+    threads, memory_limit: of an index of codes, whose vectors are encoded again.
     """
-    with running(Copies(True), timeout=timeout, progress=progress) as run:
+    copies = Copies(True, memory_limit)
+    with running(copies, threads=threads, timeout=timeout, progress=progress) as run:
         _core.verify_index(file_name("path", path), run)
 
 

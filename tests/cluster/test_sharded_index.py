@@ -344,9 +344,9 @@ def test_a_task_uses_the_core_that_it_reserved(
             used.append(("add", threads))
             return super().add(*arguments, threads=threads, **named)
 
-        def compact(self, *, threads: int = 0, timeout: float | None = None) -> None:
+        def compact(self, *, threads: int = 0, **named: Any) -> None:
             used.append(("compact", threads))
-            super().compact(threads=threads, timeout=timeout)
+            super().compact(threads=threads, **named)
 
         def save(self, *arguments: Any, threads: int = 0, **named: Any) -> None:
             used.append(("save", threads))

@@ -88,6 +88,39 @@ def test_changes_by_as_many_threads_as_are_given(tmp_path: Path) -> None:
     assert not (tmp_path / "other.nf").exists()
 
 
+def test_changes_keep_to_a_memory_limit(tmp_path: Path) -> None:
+    index = _index(_vectors(3000))
+    index.remove(range(100))
+    path = tmp_path / "index.nf"
+    changes: list[Callable[[Any], object]] = [
+        lambda limit: index.compact(memory_limit=limit),
+        lambda limit: index.add(_vectors(3000), memory_limit=limit),
+        lambda limit: index.upsert(_vectors(3000), ids=range(3000), memory_limit=limit),
+        lambda limit: index.save(path, memory_limit=limit),
+    ]
+    for change in changes:
+        size = len(index)
+        with pytest.raises(nf.MemoryLimitError, match="limit is 1000"):
+            change(1000)
+        assert len(index) == size
+        assert not path.exists()
+        change("64M")
+
+    coded = nf.Index("coded,codebooks=2,bits=4,iterations=1,train=300", dim=8)
+    coded.add(_vectors(3000))
+    coded.save(path)
+    with pytest.raises(nf.MemoryLimitError, match="limit is 1000"):
+        nf.verify_index(path, memory_limit=1000)
+    nf.verify_index(path, threads=1, memory_limit="64M")
+    with pytest.raises(TypeError, match="threads must be an integer, got 'two'"):
+        nf.verify_index(path, threads="two")  # type: ignore[arg-type]
+
+
+def test_vectors_are_replaced_where_they_are_added() -> None:
+    with pytest.raises(nf.UnsupportedError, match="device"):
+        _index(_vectors(3)).upsert(_vectors(1), ids=[0], device="opencl")
+
+
 def test_what_is_refused_changes_nothing() -> None:
     index = _index(_vectors(3))
     with pytest.raises(nf.InvalidArgumentError, match="the id 1 is in the index already"):
