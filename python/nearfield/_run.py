@@ -35,7 +35,7 @@ def running(
         integer("threads", threads, MOST_INT32),
         None if isa is None else text("isa", isa),
         copies.left(),
-        None if timeout is None else _seconds(timeout),
+        None if timeout is None else timeout_seconds(timeout),
         report,
         "cpu" if device is None else text("device", device),
         None
@@ -52,7 +52,7 @@ def running(
             report.close()
 
 
-def _seconds(timeout: float) -> float:
+def timeout_seconds(timeout: float) -> float:
     seconds = real("timeout", timeout)
     if not 0 <= seconds <= MOST_SECONDS:
         raise InvalidArgumentError(

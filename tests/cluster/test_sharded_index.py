@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,39 @@ def test_answers_are_those_of_one_index(tmp_path: Path, shards: int, metric: str
     few = list(range(0, 500, 3))
     assert_same(opened.search(QUERIES, 9, only=few), single.search(QUERIES, 9, only=few))
     assert_same(opened.search(QUERIES, 9, without=few), single.search(QUERIES, 9, without=few))
+
+
+@pytest.mark.parametrize(("method", "asked"), [("search", 5), ("within", 2.0)])
+def test_progress_is_of_all_files(tmp_path: Path, method: str, asked: float) -> None:
+    cluster.build(tmp_path, vectors(500), shards=3)
+    cluster.append(tmp_path, vectors(40, seed=2))
+    search = partial(getattr(cluster.open(tmp_path), method), QUERIES, asked)
+    told: list[tuple[int, int]] = []
+    search(progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (540, 540)
+    assert {total for _, total in told} == {540}
+    with pytest.raises(nf.DeadlineError):
+        search(timeout=0)
+    with pytest.raises(nf.InvalidArgumentError, match="timeout is -1"):
+        search(timeout=-1)
+
+
+def test_time_is_that_of_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster.build(tmp_path, vectors(500), shards=3)
+    given: list[float] = []
+    usual = nf.Index.search
+
+    def slow(part: nf.Index, *asked: Any, timeout: float, **options: Any) -> nf.Neighbors:
+        given.append(timeout)
+        time.sleep(0.02)
+        return usual(part, *asked, timeout=timeout, **options)
+
+    monkeypatch.setattr(nf.Index, "search", slow)
+    cluster.open(tmp_path).search(QUERIES, 5, timeout=60)
+    assert len(given) == 3
+    assert given[0] <= 60
+    assert all(later <= sooner - 0.02 for sooner, later in pairwise(given))
 
 
 def test_infinitely_far_comes_before_none(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def _stop_if_cancelled(done: int, total: int) -> None:
 
     context = ray.get_runtime_context()
     if context.worker.mode == ray.WORKER_MODE and context.is_canceled():
-        raise nf.CancelledError(f"nobody waits for the answer: {done} of {total} pairs were done")
+        raise nf.CancelledError(f"nobody waits for the answer: {done} of {total} vectors were done")
 
 
 def deploy(

@@ -7,9 +7,9 @@ from typing import Any
 
 import nearfield as nf
 from nearfield._arguments import integer
-from nearfield.cluster._answers import Near, Nearest, merge_near, merge_nearest
+from nearfield.cluster._answers import Near, Nearest
 from nearfield.cluster._manifest import Manifest, read_latest, read_manifest
-from nearfield.cluster._segments import OpenShard
+from nearfield.cluster._segments import OpenShard, parts_within, search_parts
 from nearfield.cluster._store import Store, open_store
 
 
@@ -48,12 +48,16 @@ class ShardedIndex:
         return self._opened[number]
 
     def search(self, queries: Any, k: int = 10, **options: Any) -> Nearest:
-        """As of `nearfield.Index`, over all shards."""
-        return merge_nearest([shard.search(queries, k, **options) for shard in self._shards()])
+        """As of `nearfield.Index`, over the files of all shards, one after the other.
+
+        The result has no `stats`. `timeout` is that of the call, `progress` is of vectors, and
+        `memory_limit` is of the search of one file: answers of the others are beside it.
+        """
+        return search_parts(self._parts(), self._manifest.spec, queries, k, **options)
 
     def within(self, queries: Any, radius: float, **options: Any) -> Near:
-        """As of `nearfield.Index`, over all shards."""
-        return merge_near([shard.within(queries, radius, **options) for shard in self._shards()])
+        """As of `nearfield.Index`, over the files of all shards, with the options of `search`."""
+        return parts_within(self._parts(), self._manifest.spec, queries, radius, **options)
 
     def verify(self) -> None:
         """Reads every file and compares its sums: `CorruptFileError` if one was changed."""
@@ -77,6 +81,9 @@ class ShardedIndex:
 
     def _shards(self) -> list[OpenShard]:
         return [self.shard(number) for number in range(self._manifest.shards)]
+
+    def _parts(self) -> list[nf.Index]:
+        return [part for shard in self._shards() for part in shard.parts]
 
 
 def open_index(

@@ -14,6 +14,7 @@ import numpy as np
 
 import nearfield as nf
 from nearfield.cluster._answers import Near, Nearest, merge_near, merge_nearest
+from nearfield.cluster._in_turn import search_in_turn
 from nearfield.cluster._manifest import DATA, Manifest, Segment, Spec, Tombstones
 from nearfield.cluster._store import Store, sum_file
 from nearfield.cluster._tasks import task_threads
@@ -123,12 +124,10 @@ class OpenShard:
         return sum(map(len, self.parts))
 
     def search(self, queries: Any, k: int, **options: Any) -> Nearest:
-        searched = self.parts or [new_index(self._spec)]
-        return merge_nearest([Nearest.of(part.search(queries, k, **options)) for part in searched])
+        return search_parts(self.parts, self._spec, queries, k, **options)
 
     def within(self, queries: Any, radius: float, **options: Any) -> Near:
-        searched = self.parts or [new_index(self._spec)]
-        return merge_near([Near.of(part.within(queries, radius, **options)) for part in searched])
+        return parts_within(self.parts, self._spec, queries, radius, **options)
 
     def close(self) -> None:
         for part in self.parts:
@@ -160,6 +159,26 @@ class OpenShard:
                 f"{self._spec}"
             )
         return part
+
+
+def search_parts(
+    parts: Sequence[nf.Index], spec: Spec, queries: Any, k: int, **options: Any
+) -> Nearest:
+    """Of files that have no id in common, and may be none."""
+
+    def search(part: nf.Index, **run: Any) -> Nearest:
+        return Nearest.of(part.search(queries, k, **run))
+
+    return merge_nearest(search_in_turn(parts or [new_index(spec)], search, **options))
+
+
+def parts_within(
+    parts: Sequence[nf.Index], spec: Spec, queries: Any, radius: float, **options: Any
+) -> Near:
+    def within(part: nf.Index, **run: Any) -> Near:
+        return Near.of(part.within(queries, radius, **run))
+
+    return merge_near(search_in_turn(parts or [new_index(spec)], within, **options))
 
 
 def _read_dead(path: Path) -> NDArray[np.int64]:

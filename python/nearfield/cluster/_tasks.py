@@ -54,7 +54,7 @@ def run_tasks(
     results: dict[int, Result] = {}
     hand_over = take or results.__setitem__
     total = len(calls) if isinstance(calls, Sequence) else count or 0
-    with _reporting(progress) as report:
+    with reporting(progress) as report:
         report(0, total)
         if ray_is_connected():
             each = _by_ray(function, shared, calls, own_workers)
@@ -132,7 +132,7 @@ def _result_of(ray: Any, task: Any) -> Any:
 
 
 @contextmanager
-def _reporting(progress: Progress) -> Iterator[Callable[[int, int], object]]:
+def reporting(progress: Progress) -> Iterator[Callable[[int, int], object]]:
     report = take_progress(progress)
     try:
         yield report or (lambda done, total: None)
