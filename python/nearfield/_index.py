@@ -14,10 +14,18 @@ from nearfield import _core
 from nearfield._arguments import MOST_INT64, file_name, flag, integer, real, text
 from nearfield._arrays import DLPackArray, host_array
 from nearfield._copies import Copies
-from nearfield._errors import InvalidArgumentError, UnsupportedError
+from nearfield._errors import InvalidArgumentError
 from nearfield._pickled import file_bytes, from_bytes
 from nearfield._results import Neighbors, Ranges, make_neighbors, make_ranges
-from nearfield._rows import DTYPES, Bits, RowsLike, check_bits, check_type, take_vectors
+from nearfield._rows import (
+    DTYPES,
+    Bits,
+    RowsLike,
+    check_bits,
+    check_type,
+    numpy_dtype_of,
+    take_vectors,
+)
 from nearfield._run import Progress, running
 
 if TYPE_CHECKING:
@@ -313,7 +321,7 @@ class Index:
         rows = self._core.get(_take_ids(ids, Copies(True)))
         if self.dtype == "bits":
             return Bits(rows, self.dim)
-        return _as_bfloat16(rows) if self.dtype == "bf16" else rows
+        return rows.view(self.numpy_dtype) if self.dtype == "bf16" else rows
 
     @property
     def ids(self) -> NDArray[np.int64]:
@@ -371,8 +379,13 @@ class Index:
 
     @property
     def dtype(self) -> str:
-        """f64, f32, f16, bf16, u8, i8 or bits."""
+        """f64, f32, f16, bf16, u8, i8 or bits: names of the library's. To numpy "u8" is 8 bytes."""
         return self._core.spec()[1]
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """Of an array of its vectors: of packed bits uint8, of bf16 that of ml_dtypes."""
+        return numpy_dtype_of(self.dtype)
 
     @property
     def dim(self) -> int:
@@ -466,16 +479,6 @@ def _take_filters(
         None if only is None else _take_ids(only, copies, "only"),
         None if without is None else _take_ids(without, copies, "without"),
     )
-
-
-def _as_bfloat16(values: NDArray[np.uint16]) -> NDArray[Any]:
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise UnsupportedError(
-            "numpy has no bfloat16 of its own: install ml_dtypes, whose type the vectors then have"
-        ) from None
-    return values.view(ml_dtypes.bfloat16)
 
 
 def _from_bytes(saved: bytes) -> Index:

@@ -12,7 +12,7 @@ from nearfield import _core
 from nearfield._arguments import file_name, integer
 from nearfield._arrays import DLPackArray, HostArray, host_array
 from nearfield._copies import Copies
-from nearfield._errors import InvalidArgumentError
+from nearfield._errors import InvalidArgumentError, UnsupportedError
 from nearfield._layout import is_in_place
 
 if TYPE_CHECKING:
@@ -30,6 +30,23 @@ DTYPES = {
 
 
 NUMPY_NAMES = {short: name for name, short in DTYPES.items()}
+
+
+def numpy_dtype_of(dtype: str) -> np.dtype[Any]:
+    """Of arrays of such values; of packed bits, of their bytes."""
+    if dtype == "bits":
+        return np.dtype(np.uint8)
+    if dtype == "bf16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise UnsupportedError(
+                "numpy has no bfloat16 of its own: install ml_dtypes, whose type the vectors then "
+                "have"
+            ) from None
+        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bfloat16
+    return np.dtype(NUMPY_NAMES[dtype])
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +106,13 @@ class CoreRows:
 
     @property
     def dtype(self) -> str:
-        """f64, f32, f16, bf16, u8, i8 or bits."""
+        """f64, f32, f16, bf16, u8, i8 or bits: names of the library's. To numpy "u8" is 8 bytes."""
         return self._core.dtype
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """Of an array of the rows: of packed bits uint8, of bf16 that of ml_dtypes."""
+        return numpy_dtype_of(self._core.dtype)
 
     def __len__(self) -> int:
         return self._core.rows

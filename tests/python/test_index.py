@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -328,6 +329,32 @@ def test_vectors_of_another_type_say_how_to_convert_them() -> None:
         index.add(nf.bits(packed, 32))
     with pytest.raises(nf.InvalidArgumentError, match=r"astype\(ml_dtypes\.bfloat16\)"):
         nf.Index(dim=4, dtype="bf16").add(np.zeros((2, 4)))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "float16", "uint8", "int8", "bfloat16", "bits"]
+)
+def test_types_are_told_to_numpy(dtype: str, tmp_path: Path) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    metric = "hamming" if dtype == "bits" else "sqeuclidean"
+    index = nf.Index(dim=8, dtype=dtype, metric=metric)
+    expected = "uint8" if dtype == "bits" else dtype
+    assert index.numpy_dtype.name == expected
+    rows = np.zeros((3, 8), index.numpy_dtype)
+    index.add(nf.bits(rows[:, :1], 8) if dtype == "bits" else rows)
+    held = index.get([0])
+    assert (held.packed if isinstance(held, nf.Bits) else held).dtype == index.numpy_dtype
+    if dtype in ("float32", "uint8"):
+        nf.write(tmp_path / "rows.npy", rows)
+        assert nf.open_rows(tmp_path / "rows.npy").numpy_dtype == index.numpy_dtype
+
+
+def test_bfloat16_wants_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    index = nf.Index(dim=8, dtype="bf16")
+    with pytest.raises(nf.UnsupportedError, match="install ml_dtypes"):
+        _ = index.numpy_dtype
 
 
 def test_what_is_neither_true_nor_false(tmp_path: Path) -> None:
