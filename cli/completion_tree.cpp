@@ -27,16 +27,13 @@ struct NamedValues {
   std::vector<std::string> (*names)();
 };
 
-constexpr std::array kNamedValues{NamedValues{"METRIC", metric_names},
-                                  NamedValues{"TEXT_METRIC", text_metric_names},
-                                  NamedValues{"ISA", isa_names},
-                                  NamedValues{"TYPE", file_type_names},
-                                  NamedValues{"DEVICE", device_kinds},
-                                  NamedValues{"EFFORT", effort_names},
-                                  NamedValues{"CHECK", cross_check_names},
-                                  NamedValues{"CHOICE", pivot_choice_names},
-                                  NamedValues{"KIND", quantizer_kind_names},
-                                  NamedValues{"RELAXATION", relaxation_names}};
+constexpr std::array kNamedValues{
+    NamedValues{"METRIC", metric_names},           NamedValues{"TEXT_METRIC", text_metric_names},
+    NamedValues{"CODE_METRIC", code_metric_names}, NamedValues{"ISA", isa_names},
+    NamedValues{"TYPE", file_type_names},          NamedValues{"DEVICE", device_kinds},
+    NamedValues{"EFFORT", effort_names},           NamedValues{"CHECK", cross_check_names},
+    NamedValues{"CHOICE", pivot_choice_names},     NamedValues{"KIND", quantizer_kind_names},
+    NamedValues{"RELAXATION", relaxation_names}};
 
 const NamedValues* values_named(std::string_view type) {
   const auto found = std::ranges::find(kNamedValues, type, &NamedValues::type);

@@ -93,7 +93,7 @@ void add_encode_command(CLI::App& app) {
   add_parsed(command, "--metric", args->index.metric, parse_metric,
              "Of an index: sqeuclidean, euclidean or inner_product")
       ->group(kSearch)
-      ->type_name("METRIC")
+      ->type_name("CODE_METRIC")
       ->default_str(to_string(args->index.metric));
   command
       .add_flag("--byte-norms", args->index.byte_norms,

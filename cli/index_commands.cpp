@@ -232,7 +232,7 @@ void run_verify(const VerifyArguments& args) {
   for (const std::string& path : args.files) {
     run_watched(limits, args.quiet, [&](const Context& context) {
       if (is_quantizer_file(path)) {
-        Quantizer::open(path);  // looks at each number, and at the sums
+        verify_quantizer(path, context);
       } else {
         verify_index(path, {}, context);
       }

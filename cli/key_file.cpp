@@ -4,10 +4,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -17,18 +16,29 @@
 namespace nearfield::cli {
 namespace {
 
+struct CloseFile {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) std::fclose(file);
+  }
+};
+
 // Standard input by its descriptor: by its name a socket cannot be opened.
 std::string read_text(const std::string& path) {
-  std::ifstream named;
-  if (!is_standard_input(path)) named.open(path, std::ios::binary);
-  std::istream& file = is_standard_input(path) ? std::cin : named;
+  const bool standard = is_standard_input(path);
+  if (standard && std::feof(stdin) != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: was read already: name a file for one of the two", path));
+  }
+  const std::unique_ptr<std::FILE, CloseFile> file(standard ? stdin
+                                                            : std::fopen(path.c_str(), "rb"));
   std::string text;
   std::array<char, 1 << 16> piece;
-  while (file) {
-    file.read(piece.data(), std::ssize(piece));
-    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  std::size_t got = piece.size();
+  while (file != nullptr && got == piece.size()) {
+    got = std::fread(piece.data(), 1, piece.size(), file.get());
+    text.append(piece.data(), got);
   }
-  if (!file.eof()) {
+  if (file == nullptr || std::ferror(file.get()) != 0) {
     throw Error(ErrorCode::io, fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   }
   return text;

@@ -39,6 +39,14 @@ std::vector<std::string> text_metric_names() {
   return names;
 }
 
+std::vector<std::string> code_metric_names() {
+  std::vector<std::string> names;
+  for (const Metric metric : {Metric::sqeuclidean, Metric::euclidean, Metric::inner_product}) {
+    names.push_back(to_string(MetricSpec(metric)));
+  }
+  return names;
+}
+
 std::vector<std::string> quantizer_kind_names() {
   std::vector<std::string> names;
   for (int kind = 0; kind < kQuantizerKindCount; ++kind) {

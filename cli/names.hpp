@@ -16,6 +16,7 @@ std::vector<std::string> effort_names();  // of tuning
 std::vector<std::string> cross_check_names();
 std::vector<std::string> pivot_choice_names();
 std::vector<std::string> text_metric_names();
+std::vector<std::string> code_metric_names();  // of an index of codes
 std::vector<std::string> quantizer_kind_names();
 std::vector<std::string> relaxation_names();
 

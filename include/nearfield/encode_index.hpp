@@ -13,7 +13,8 @@ namespace nearfield {
 
 struct EncodeIndexOptions {
   MetricSpec metric = Metric::sqeuclidean;  // or euclidean, inner_product
-  // Of rq and lsq under a distance: lengths of codes in a byte, not in the 4 of a float32.
+  // Of rq and lsq under a distance: lengths of codes in a byte, not in 5: a float32, and a byte
+  // that bounds it.
   bool byte_norms = false;
 };
 

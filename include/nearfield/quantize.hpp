@@ -76,6 +76,10 @@ struct TrainOptions {
 // where it is no such file.
 bool is_quantizer_file(const std::string& path);
 
+// Reads all of it, looks at each number and compares the sums. Throws corrupt_file if something is
+// not as it was written.
+void verify_quantizer(const std::string& path, const Context& context = {});
+
 // Trained; never changes, and can be copied and used from any thread.
 class Quantizer {
  public:

@@ -188,7 +188,7 @@ class Quantizer:
 
         vectors: an array, or a file by `open_rows`; their numbers are their ids.
         metric: "sqeuclidean", "euclidean" or "inner_product".
-        byte_norms: of "rq" and "lsq" under a distance: lengths of codes in a byte, not in four.
+        byte_norms: of "rq" and "lsq" under a distance: lengths of codes in a byte, not in 5.
 
         What is done lies beside the file until it is complete: the same call goes on there, and
         returns how many vectors were done before. Progress is of vectors, then of bytes.

@@ -400,6 +400,10 @@ Quantizer make_quantizer(std::shared_ptr<Quantizer::State> state) {
 
 Quantizer Quantizer::open(const std::string& path) { return make_quantizer(read_quantizer(path)); }
 
+void verify_quantizer(const std::string& path, const Context& context) {
+  read_quantizer(path, context);
+}
+
 void Quantizer::save(const std::string& path, const CancelToken& cancel) const {
   write_quantizer(path, *state_, cancel);
 }

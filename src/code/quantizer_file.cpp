@@ -85,11 +85,13 @@ class QuantizerFile {
   }
 
   // Last: what the numbers say is refused in their words, not as a wrong sum.
-  void check_sums() const {
-    const Context context;
-    Monitor monitor(context, 1);
+  void check_sums(const Context& context = {}) const {
+    Monitor monitor(context, file_.size());
     file_.verify(monitor);
+    monitor.finish();
   }
+
+  std::int64_t size() const { return file_.size(); }
 
   template <class Number>
   Number number(const char* name) const {
@@ -251,8 +253,13 @@ void write_quantizer(const std::string& path, const Quantizer::State& state,
               cancel);
 }
 
-std::shared_ptr<Quantizer::State> read_quantizer(const std::string& path) {
+std::shared_ptr<Quantizer::State> read_quantizer(const std::string& path, const Context& context) {
   const QuantizerFile file(path, kQuantizerFormat);
+  if (context.memory_limit && file.size() > *context.memory_limit) {
+    fail(ErrorCode::memory_limit,
+         "{}: has {} bytes, which reading holds, but the memory limit is {}: raise it", path,
+         file.size(), *context.memory_limit);
+  }
   auto state = std::make_shared<Quantizer::State>();
   state->options = file.options();
   state->seed = file.number<std::uint64_t>("seed");
@@ -261,7 +268,7 @@ std::shared_ptr<Quantizer::State> read_quantizer(const std::string& path) {
   if (state->options.kind == QuantizerKind::opq) {
     state->rotation = file.rotation(state->coding.cols);
   }
-  file.check_sums();
+  file.check_sums(context);
   return state;
 }
 

@@ -85,7 +85,8 @@ struct LsqCheckpoint {
 
 void write_quantizer(const std::string& path, const Quantizer::State& state,
                      const CancelToken& cancel);
-std::shared_ptr<Quantizer::State> read_quantizer(const std::string& path);
+std::shared_ptr<Quantizer::State> read_quantizer(const std::string& path,
+                                                 const Context& context = {});
 
 void write_checkpoint(const std::string& path, const LsqCheckpoint& checkpoint,
                       const CancelToken& cancel);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,11 +122,18 @@ inline std::optional<mode_t> mode_of_replaced(const std::string& target, const s
   return old.st_mode & 0777;
 }
 
-// Some of the bytes, at least one: how many.
+// Some of the bytes: how many. None only of a stream that does not block and was full all the
+// while, as one that another process has set so: who writes looks at cancel, and tries again.
 inline std::size_t write_some(const FileDescriptor& fd, std::span<const std::byte> bytes,
                               const std::string& named) {
   const std::size_t count = std::min(bytes.size(), kMostBytesPerCall);
   const auto put = retry_interrupted([&] { return ::write(fd.get(), bytes.data(), count); });
+  if (put < 0 && errno == EAGAIN) {
+    constexpr int kMilliseconds = 100;
+    pollfd full{fd.get(), POLLOUT, 0};
+    ::poll(&full, 1, kMilliseconds);
+    return 0;
+  }
   if (put <= 0) fail_errno(named, "write {} bytes", count);
   return static_cast<std::size_t>(put);
 }

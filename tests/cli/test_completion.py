@@ -33,6 +33,7 @@ OFFERED = [
     ("nearfield metric search --metric e", ["edit"]),
     ("nearfield metric check --metric sq", []),
     ("nearfield encode --metric inn", ["inner_product"]),
+    ("nearfield encode --metric co", []),
     ("nearfield train --kind o", ["opq"]),
     ("nearfield train --relaxation c", ["codebooks"]),
     ("nearfield select ", ["b.fbin", "one file.fbin", "q.fbin"]),

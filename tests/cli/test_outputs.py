@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 import unittest
 
 from support import NEARFIELD, CommandLine, read_csv
@@ -96,6 +97,38 @@ class Outputs(CommandLine):
                                   stdout=its, stderr=subprocess.PIPE, timeout=60)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             self.assertEqual(ours.recv(1000), expected.encode())
+
+    def test_standard_input_that_cannot_be_read(self):
+        self.path("words.txt").write_text("hallo\nhello\n")
+        search = [NEARFIELD, "metric", "search", "words.txt", "--quiet"]
+        folder = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        done = subprocess.run(search, cwd=self.folder, stdin=folder, capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/dev/stdin: cannot be read", done.stderr)
+        search[3] = "/dev/stdin"
+        with open(self.path("words.txt")) as words:
+            done = subprocess.run(search, cwd=self.folder, stdin=words, capture_output=True,
+                                  text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("was read already", done.stderr)
+
+    def test_a_pipe_that_does_not_block(self):
+        """Its writer waits for the reader, as where it blocks."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        words = [f"word{i}" for i in range(3_000)]
+        self.path("words.txt").write_text("\n".join(words))
+        process = subprocess.Popen(
+            [NEARFIELD, "metric", "search", "words.txt", "--queries", "words.txt", "--quiet", "-k",
+             "9"], cwd=self.folder, stdout=writing, stderr=subprocess.PIPE, text=True)
+        os.close(writing)
+        time.sleep(0.5)  # the pipe is full long before
+        with open(reading) as pipe:
+            lines = pipe.read().splitlines()
+        self.assertEqual(process.communicate(timeout=60)[1], "")
+        self.assertEqual((process.returncode, len(lines)), (0, 1 + 9 * len(words)))
 
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "w") as full:

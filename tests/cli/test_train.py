@@ -69,6 +69,8 @@ class Train(CommandLine):
                          f"6 columns, mean squared error {error:.6g}, {size} bytes\n")
         self.run_badly("info", "--values", "q.safetensors", code=1, says=["quantizer"])
         self.assertIn("as it was written", self.run_well("verify", "q.safetensors").stdout)
+        self.run_badly("verify", "q.safetensors", "--timeout", 0, code=3, says=["deadline"])
+        self.run_badly("verify", "q.safetensors", "--memory-limit", 100, code=4, says=[str(size)])
         self.run_badly("search", "--index", "q.safetensors", "--queries", "v.fbin", "--json",
                        code=1, says=["no index", "nearfield-quantizer"])
         flipped = bytearray(self.path("q.safetensors").read_bytes())

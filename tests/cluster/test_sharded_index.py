@@ -51,6 +51,27 @@ def test_progress_is_of_all_files(tmp_path: Path, method: str, asked: float) -> 
         search(timeout=-1)
 
 
+class Counting:
+    """A caller's own, for several searches."""
+
+    calls = 0
+    closed = False
+
+    def __call__(self, done: int, total: int) -> None:
+        self.calls += 1
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_progress_of_the_caller_stays_open(tmp_path: Path) -> None:
+    cluster.build(tmp_path, vectors(500), shards=3)
+    counting = Counting()
+    cluster.open(tmp_path).search(QUERIES, 5, progress=counting)
+    assert counting.calls > 0
+    assert not counting.closed
+
+
 def test_time_is_that_of_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.build(tmp_path, vectors(500), shards=3)
     given: list[float] = []

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
+from nearfield._progress import Bar
 from nearfield._run import Progress, take_progress
 from nearfield.cluster._allocator import OF_TASKS
 
@@ -137,6 +138,5 @@ def reporting(progress: Progress) -> Iterator[Callable[[int, int], object]]:
     try:
         yield report or (lambda done, total: None)
     finally:
-        close = getattr(report, "close", None)
-        if close is not None:
-            close()
+        if isinstance(report, Bar):
+            report.close()
