@@ -545,7 +545,7 @@ class Command(unittest.TestCase):
     def test_no_build_says_how(self) -> None:
         code, _, said = self.run_command()
         self.assertEqual(code, 2)
-        self.assertIn("cmake --preset release -DNEARFIELD_OPENCL=ON", said)
+        self.assertIn("cmake --preset release -DNEARFIELD_TESTS=ON -DNEARFIELD_OPENCL=ON", said)
 
     def test_a_program_that_fails(self) -> None:
         self.list_devices("opencl:0")
