@@ -71,6 +71,12 @@ void check_arguments(const SearchInput& input) {
   }
 }
 
+void check_k(std::int64_t k) {
+  if (k < 0 || k > kMaxRows) {
+    fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, k);
+  }
+}
+
 void check_ids(std::span<const std::int64_t> ids, std::int64_t rows) {
   if (!ids.empty() && std::ssize(ids) != rows) {
     fail(ErrorCode::invalid_argument, "`ids` has an entry for each of {} rows, got {}", rows,

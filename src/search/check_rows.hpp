@@ -19,6 +19,9 @@ void check_arguments(const SearchInput& input);
 // Those of them that are about both matrices: columns and types.
 void check_matrices(const RowSource& queries, const RowSource& base, MetricSpec metric);
 
+// How many are asked of each query.
+void check_k(std::int64_t k);
+
 // One for each row, or none.
 void check_ids(std::span<const std::int64_t> ids, std::int64_t rows);
 

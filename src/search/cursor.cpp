@@ -8,6 +8,7 @@
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "device/device_name.hpp"
+#include "search/check_rows.hpp"
 
 namespace nearfield {
 namespace {
@@ -118,9 +119,7 @@ Neighbors KnnCursor::next_of(std::int64_t k, const Context& context) {
 }
 
 Neighbors KnnCursor::next(std::int64_t k, const Context& context) {
-  if (k < 0 || k > kMaxRows) {
-    fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, k);
-  }
+  check_k(k);
   on_device(context);  // says what is wrong also where no search follows
   try {
     Neighbors found = next_of(k, context);

@@ -57,9 +57,7 @@ std::int64_t again_at_once(const Question& question) {
 }
 
 void check_options(const Question& question) {
-  if (question.options.k < 0 || question.options.k > kMaxRows) {
-    fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, question.options.k);
-  }
+  check_k(question.options.k);
   check_after(question.options.after, question.queries.rows());
   check_ids(question.options.ids, question.base.rows());
 }

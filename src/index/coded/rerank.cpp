@@ -13,6 +13,7 @@
 #include "index/coded/chosen_rows.hpp"
 #include "index/coded/coded_queries.hpp"
 #include "index/stages.hpp"
+#include "search/check_rows.hpp"
 #include "search/neighbor_results.hpp"
 
 namespace nearfield {
@@ -186,10 +187,7 @@ void put_batch(std::int64_t first, const Neighbors& batch, Neighbors& all) {
 Neighbors search_reranked(const Family& flat, MetricSpec metric, MatrixView queries,
                           std::span<const AskedPart> pieces, std::int64_t chosen, std::int64_t k,
                           const Context& context) {
-  // Before codes are scanned for it, and bytes of results counted.
-  if (k < 0 || k > kMaxRows) {
-    fail(ErrorCode::invalid_argument, "k is 0 to {}, got {}", kMaxRows, k);
-  }
+  check_k(k);  // before codes are scanned for it, and bytes of results counted
   const std::int64_t bytes_of_a_query = Reranking::bytes_of_a_query(chosen, pieces);
   if (queries.rows() <= reranked_at_once(bytes_of_a_query, context)) {
     return Reranking(flat, queries, pieces, chosen, context).run(k, context);
